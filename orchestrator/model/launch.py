@@ -23,7 +23,9 @@ class BootRecipe(Frozen):
     `control_url` is `unix:///path/orchd.sock` or `http://127.0.0.1:PORT`. `object_store_url` is
     where checkpoints and logs live (`file:///path` in this version). `bootstrap_token` is an HMAC
     of the installation's key and the intent's id. `bundle_digest` names the agent's bundle
-    (BLAKE3, hex) in the object store; None means: run the agent from the installed environment.
+    in the object store (`bundles/<digest>.tar`); it is a SHA-256 in hex, because the machine must
+    verify it before anything but Python is there. None means: run the agent from the installed
+    environment.
     """
 
     intent: str
