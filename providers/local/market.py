@@ -37,7 +37,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Trace:
-    """A recorded spot market: how many instances could be had at each step, and at what share of the list price."""
+    """A recorded spot market: how many could be had at each step, and at what share of on-demand."""
 
     gap_s: float
     available: tuple[int, ...]
