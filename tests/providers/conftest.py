@@ -1,7 +1,6 @@
 """A local cloud in a directory of its own, whose every process is gone when the test is."""
 
 import json
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,31 +19,6 @@ from providers.local.processes import marked
 from providers.local.record import InstanceDirectory
 
 SLEEPER = ("/bin/sleep", "600")
-
-DAEMONS = """
-import os, sys, time
-# Two children that hide as well as they can: own session, no parent.
-for _ in range(2):
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork():
-            os._exit(0)
-        open(os.path.join(os.environ["ORCH_WORK"], f"hidden-{os.getpid()}"), "w").close()
-        time.sleep(600)
-time.sleep(600)
-"""
-
-CRASHER = """
-import os, sys, time
-with open(os.path.join(os.environ["ORCH_WORK"], "starts"), "a") as file:
-    file.write(f"{time.monotonic()}\\n")
-sys.exit(7)
-"""
-
-
-def script(text: str) -> tuple[str, ...]:
-    """An agent's stand-in: a Python text to run."""
-    return (sys.executable, "-c", text)
 
 
 @dataclass
@@ -83,16 +57,16 @@ class LocalCloud:
         return InstanceDirectory(self.state_dir / "instances" / instance)
 
     def running(self, instance: str) -> InstanceDirectory:
-        wait_for(lambda: self.home(instance).has("running.json"), f"{instance} runs")
+        self.wait_for(lambda: self.home(instance).has("running.json"), f"{instance} runs")
         return self.home(instance)
 
     def ended(self, instance: str, provider: LocalProvider | None = None) -> Any:
         provider = provider or self.provider()
-        wait_for(lambda: provider.describe([instance])[0].phase == "terminated", f"{instance} has ended")
+        self.wait_for(lambda: provider.describe([instance])[0].phase == "terminated", f"{instance} has ended")
         return provider.describe([instance])[0]
 
     def init_pid(self, instance: str) -> int:
-        wait_for(lambda: self.home(instance).has("boot.json"), f"{instance} boots")
+        self.wait_for(lambda: self.home(instance).has("boot.json"), f"{instance} boots")
         return int(json.loads((self.home(instance).path / "boot.json").read_text())["pid"])
 
     def living(self, instance: str) -> list[psutil.Process]:
@@ -114,6 +88,13 @@ class LocalCloud:
             return "providers.local.init" in line and any(str(self.state_dir) in part for part in line)
         return False
 
+    @staticmethod
+    def wait_for(holds: Callable[[], object], what: str, within_s: float = 20.0) -> None:
+        until = time.monotonic() + within_s
+        while not holds():
+            assert time.monotonic() < until, f"not within {within_s} s: {what}"
+            time.sleep(0.01)
+
     def close(self) -> None:
         if not (self.state_dir / "instances").is_dir():
             return
@@ -122,14 +103,7 @@ class LocalCloud:
         provider.terminate(instances)
         for instance in instances:
             self.ended(instance, provider)
-        wait_for(lambda: not self.inits(), "every init is gone")
-
-
-def wait_for(holds: Callable[[], object], what: str, within_s: float = 20.0) -> None:
-    until = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < until, f"not within {within_s} s: {what}"
-        time.sleep(0.01)
+        self.wait_for(lambda: not self.inits(), "every init is gone")
 
 
 @pytest.fixture
