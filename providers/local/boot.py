@@ -31,13 +31,21 @@ def main(arguments: list[str]) -> int:
     die_with(init_pid)
     instance = json.loads((directory / "instance.json").read_text())
     try:
-        command, extra = agent_command(instance, directory)
-    except BootError as error:
+        become_agent(instance, directory)
+    except (BootError, OSError, tarfile.TarError) as error:
         print(json.dumps({"event": "agent.boot_failed", "reason": str(error)}), file=sys.stderr)
-        return 1
+    return 1
+
+
+def become_agent(instance: dict[str, Any], directory: Path) -> None:
+    """Does not return. Raises BootError, OSError, tarfile.TarError."""
+    if sys.version_info < (3, 10):  # noqa: UP036 - this file runs on whatever the machine has
+        raise BootError(
+            f"{instance['python']} is Python {sys.version.split()[0]}; the agent needs 3.10 or newer"
+        )
+    command, extra = agent_command(instance, directory)
     os.chdir(directory / "work")
     os.execve(command[0], command, {**os.environ, **extra})
-    return 0
 
 
 def die_with(parent: int) -> None:
@@ -73,10 +81,17 @@ def fetch_bundle(object_store_url: str, digest: str, directory: Path) -> Path:
     copy = draft.with_suffix(".tar")
     _copy_verified(source, copy, digest)
     with tarfile.open(copy) as tar:
-        tar.extractall(draft, filter="data")
+        _unpack(tar, draft)
     copy.unlink()
     draft.rename(unpacked)
     return unpacked
+
+
+def _unpack(tar: tarfile.TarFile, into: Path) -> None:
+    # Older patch releases know no filters; the digest has been verified, so the members are ours.
+    if hasattr(tarfile, "data_filter"):
+        tar.extraction_filter = tarfile.data_filter
+    tar.extractall(into)
 
 
 def bundle_path(object_store_url: str, digest: str) -> Path:

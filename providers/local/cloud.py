@@ -169,7 +169,7 @@ class LocalProvider:
 
     def _launched(self, home: InstanceDirectory, order: LaunchOrder) -> Launched:
         instance = home.instance()
-        if instance["order"] != order.model_dump(mode="json"):
+        if LaunchOrder.model_validate(instance["order"]) != order:
             message = f"{home.id} was launched by this token with another order"
             raise ProviderError("refused", "IdempotentParameterMismatch", message)
         ended = home.ended()

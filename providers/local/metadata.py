@@ -8,6 +8,7 @@ that never more is promised than is left. Without a valid token of the same dial
 import json
 import secrets
 import socketserver
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -119,6 +120,10 @@ class _Server(ThreadingHTTPServer):
         # HTTPServer's own asks the name service for the host's name; that can take seconds.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = LOOPBACK, self.server_address[1]
+
+    def handle_error(self, *_: object) -> None:
+        # Most of these are clients that went away in the middle: one line, not a traceback.
+        print(json.dumps({"event": "metadata.request_failed", "reason": repr(sys.exception())}), flush=True)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import os
+import random
 import signal
 import sys
 import tarfile
@@ -140,6 +141,30 @@ def test_an_instance_whose_init_was_killed_is_found_dead_by_whoever_asks(cloud: 
 
     # The kernel lets go of the lock only when the last thread of init is gone.
     cloud.wait_for(found_dead, "it is found dead", 2.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_init_killed_at_any_moment_leaves_nothing_and_lives_at_most_once(cloud: Any, seed: int) -> None:
+    provider = cloud.provider(agent_command=script(DAEMONS))
+    instance = provider.launch(cloud.order()).instance
+    time.sleep(random.Random(seed).uniform(0.0, 0.2))
+    for init in cloud.inits():
+        init.kill()
+    cloud.wait_for(lambda: not cloud.inits() or len(cloud.inits()) == 1, "at most one init lives")
+    provider.describe([instance])
+    if cloud.home(instance).ended() is None:
+        # It was killed before it had booted; the cloud then boots it after all.
+        provider.terminate([instance])
+    cloud.ended(instance)
+    assert cloud.living(instance) == []
+    cloud.wait_for(lambda: not cloud.inits(), "no init lives")
+
+
+def test_an_agent_that_cannot_be_started_says_why_without_a_traceback(cloud: Any) -> None:
+    instance = cloud.provider(agent_command=["/no/such/agent"]).launch(cloud.order()).instance
+    log = cloud.home(instance).path / "agent.log"
+    cloud.wait_for(lambda: log.exists() and "/no/such/agent" in log.read_text(), "the log names it")
+    assert "Traceback" not in log.read_text()
 
 
 def test_the_end_leaves_logs_and_no_work(cloud: Any, daemons: str) -> None:
