@@ -10,6 +10,11 @@ subclass of `ProviderConformance` with a fixture named `harness`, and let pytest
 Needs pytest. Nothing here reaches a network of its own.
 """
 
-from providers.testing.conformance import Harness, ProviderConformance
+import pytest
+
+# So that a failure shows the values it compared, also where the suite is installed.
+pytest.register_assert_rewrite("providers.testing.conformance")
+
+from providers.testing.conformance import Harness, ProviderConformance  # noqa: E402
 
 __all__ = ["Harness", "ProviderConformance"]

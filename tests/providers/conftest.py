@@ -1,6 +1,7 @@
 """A local cloud in a directory of its own, whose every process is gone when the test is."""
 
 import json
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -107,7 +108,9 @@ class LocalCloud:
 
 
 @pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[LocalCloud]:
-    cloud = LocalCloud(tmp_path / "cloud")
-    yield cloud
-    cloud.close()
+def cloud() -> Iterator[LocalCloud]:
+    # Not tmp_path: a preflight rightly minds paths as long as those.
+    with tempfile.TemporaryDirectory(prefix="orch-") as directory:
+        cloud = LocalCloud(Path(directory) / "cloud")
+        yield cloud
+        cloud.close()

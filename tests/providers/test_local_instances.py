@@ -103,11 +103,14 @@ def test_a_reclaim_ends_daemons_with_sessions_of_their_own(cloud: Any, daemons: 
 
 
 def test_a_daemon_without_the_marker_dies_with_its_instance(cloud: Any) -> None:
-    agent = ("/bin/sh", "-c", 'env -i setsid /bin/sleep 601 & echo $! > "$ORCH_WORK/pid"; exec sleep 600')
+    # The subshell is gone at once: the daemon has neither marker nor parent, only init that adopts it.
+    hide = '(env -i setsid /bin/sleep 601 & echo $! > "$ORCH_WORK/pid"); exec sleep 600'
+    agent = ("/bin/sh", "-c", hide)
     instance = cloud.provider(agent_command=agent).launch(cloud.order()).instance
     written = cloud.home(instance).work / "pid"
     cloud.wait_for(lambda: written.exists() and written.read_text().strip(), "the daemon is started")
     daemon = psutil.Process(int(written.read_text()))
+    cloud.wait_for(lambda: daemon.name() == "sleep", "the daemon has dropped its environment")
     cloud.provider().terminate([instance])
     cloud.ended(instance)
     cloud.wait_for(lambda: dead(daemon), "it is dead", 1.0)
@@ -124,7 +127,7 @@ def test_what_a_killed_init_leaves_is_killed_before_it_is_said_to_be_terminated(
 
 def test_the_agent_dies_with_its_init(cloud: Any) -> None:
     instance = cloud.provider().launch(cloud.order()).instance
-    cloud.wait_for(lambda: cloud.living(instance), "the agent lives")
+    cloud.wait_for(lambda: [agent.name() for agent in cloud.living(instance)] == ["sleep"], "the agent lives")
     os.kill(cloud.init_pid(instance), signal.SIGKILL)
     cloud.wait_for(lambda: not cloud.living(instance), "the agent is dead, though nobody looked", 2.0)
 
