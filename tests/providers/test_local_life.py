@@ -1,5 +1,9 @@
 """What becomes of an instance, decided from its record and a time."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,3 +65,13 @@ def test_an_unannounced_reclaim_never_shows() -> None:
     assert not reclaim(5.0, announced=False).shows(4.9)
     assert reclaim(5.0, notice_mono=3.0).shows(3.0)
     assert not reclaim(5.0, notice_mono=3.0).shows(2.9)
+
+
+def test_init_loads_nothing_that_it_does_not_need() -> None:
+    show = "import sys, providers.local.init; print(*sys.modules)"
+    root = Path(life.__file__).parents[2]
+    loaded = subprocess.run(
+        [sys.executable, "-c", show], capture_output=True, text=True, check=True, cwd=root
+    ).stdout.split()
+    assert "providers.local.init" in loaded
+    assert not {"pydantic", "structlog", "httpx", "orchestrator.model.launch"} & set(loaded)
