@@ -6,6 +6,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.model.pools import GIB
@@ -31,7 +32,8 @@ def findings(settings: Settings) -> list[Finding]:
         _ports,
         _agent,
     )
-    return [check(settings) for check in checks]
+    found = [check(settings) for check in checks]
+    return [replace(finding, mend="") if finding.ok else finding for finding in found]
 
 
 def _directory(settings: Settings) -> Finding:
@@ -84,7 +86,7 @@ def _ports(_: Settings) -> Finding:
 def _agent(settings: Settings) -> Finding:
     if settings.agent_command is not None:
         return Finding("agent", True, f"the agent is {' '.join(settings.agent_command)}")
-    mend = "install orch for this Python, or set `python` in [providers.local]"
+    mend = "install orch for this Python, set `python` in [providers.local], or boot from a bundle"
     command = [
         str(settings.python),
         "-c",
