@@ -9,3 +9,4 @@ NO_DAEMON = 5  # the daemon cannot be reached
 REFUSED = 6  # understood, and not allowed now
 INTERNAL = 70  # our own error; the log has the traceback
 INTERRUPTED = 130  # Ctrl-C
+READER_LEFT = 141  # whoever read our output stopped reading: `orch ps | head`
