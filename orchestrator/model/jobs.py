@@ -12,6 +12,7 @@ from typing import Literal
 
 from orchestrator.model.launch import LaunchOrder
 from orchestrator.model.pools import Pool
+from orchestrator.model.spec import JobSpec
 from orchestrator.model.wire import Desired, Report
 
 StageName = Literal["preprocess", "train"]
@@ -39,6 +40,7 @@ class Job:
     id: str
     name: str
     toml: str  # as submitted, after `--set`
+    spec: JobSpec  # what `toml` says
     state: JobState
     reason: str  # the latest sentence of why it is in this state
     created_at: datetime
@@ -55,6 +57,8 @@ class Stage:
     failures: int = 0  # the user's own
     progress_step: int = 0  # highest committed step when an attempt last moved it
     barren_resumes: int = 0  # attempts in a row that committed no new step
+    not_before: datetime | None = None  # no new attempt before this: a back-off
+    alarms: tuple[str, ...] = ()  # event names of alarms that are on
 
 
 @dataclass(frozen=True)
@@ -64,14 +68,22 @@ class Attempt:
     number: int
     epoch: int
     created_at: datetime
+    replaces: int | None = None  # the attempt under notice that this one stands by for
     told_run_at: datetime | None = None
+    first_step_at: datetime | None = None  # its trainer was first seen beyond `base_step`
+    final_at: datetime | None = None  # it reported `final`
     ended_at: datetime | None = None
     outcome: AttemptOutcome | None = None
     reason: str = ""
     committed_step: int | None = None  # the newest its reports named
+    committed_at: datetime | None = None  # when `committed_step` last grew
     reached_step: int | None = None  # the newest step that was trained, committed or not
+    total_steps: int | None = None  # as the trainer said
     base_step: int | None = None  # what it resumed from; None: from nothing
     trained_s: float = 0.0  # seconds its trainer ran
+    trainer_start_s: float | None = None  # from spawn to its first sign of a step
+    save_s: float | None = None
+    upload_s: float | None = None
 
     @property
     def live(self) -> bool:
@@ -143,3 +155,41 @@ class Shard:
     holder: str | None = None
     done: bool = False
     failures: int = 0
+
+
+DrillState = Literal["running", "survived", "failed"]
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A reclaim that we stage ourselves, and how it went."""
+
+    id: str
+    job: str
+    attempt: int  # the one that was reclaimed
+    instance: str
+    window_s: float
+    asked_at: datetime
+    state: DrillState = "running"
+    reason: str = ""
+    ended_at: datetime | None = None
+    committed_step: int | None = None  # what the reclaimed attempt had committed at its end
+    resumed_step: int | None = None  # what its successor resumed from
+
+
+@dataclass(frozen=True)
+class Cooldown:
+    """A pool that said no, and until when nobody asks it again."""
+
+    pool: Pool
+    until: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One store's control plane. Its `key` derives the agents' bootstrap tokens; never log it."""
+
+    id: str
+    key: bytes
+    created_at: datetime
