@@ -26,7 +26,6 @@ AttemptOutcome = Literal[
     "failed",  # the user's own failure: uses the retry budget
     "reclaimed",  # the provider took it, or a drill did
     "lost",  # gone without a notice, or it never reported
-    "no_stock",  # the launch was answered "elsewhere", "quota" or "gone"
     "superseded",  # a standby that was not needed
     "cancelled",
 ]

@@ -111,6 +111,12 @@ TrainPhase = Literal[
     "blocked",  # it cannot go on and will not try by itself: `trouble` says why
 ]
 
+Block = Literal[
+    "fenced",  # a higher epoch owns the log
+    "untrusted",  # the log holds checkpoints and none could be proven whole: a person must look
+    "disk",  # the instance's disk is full or broken: another instance may do
+]
+
 ExitKind = Literal[
     "succeeded",  # exit 0, not asked to stop
     "failed",  # its own failure: exit code or a signal nobody ordered
@@ -165,6 +171,7 @@ class Report(Tolerant):
     monitor_errors: int = 0  # in a row
     exit: Exit | None = None
     trouble: str = ""  # what stands in its way now, in a sentence
+    block: Block | None = None  # set with the phase `blocked`
     restarts: int = 0  # how often the agent itself has started on this instance
     trained_s: float = 0.0
     trainer_start_s: float | None = None  # from its spawn to its first sign of a step
