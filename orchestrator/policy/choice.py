@@ -17,7 +17,7 @@ class Wish:
     """What a stage needs, where it may run, and the pools it was reclaimed from lately."""
 
     requirement: Requirement
-    placement: Placement = Placement()
+    placement: Placement
     reclaimed_from: frozenset[Pool] = frozenset()
 
 
