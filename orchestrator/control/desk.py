@@ -187,10 +187,8 @@ class Desk:
         return Orders(term=TERM, revision=1, desired=Leave(reason="nobody waits for this instance"))
 
     async def _take_in(self, instance: Instance, report: Report) -> None:
-        """Rows that only show progress are written without deciding anew."""
         if is_old(instance, report):
             return
-        matters: list[bool] = []
         now = self._ports.clock.now()
 
         def write(conn: Connection) -> Sequence[Event]:
@@ -203,7 +201,6 @@ class Desk:
             instances.put_instance(conn, taken.instance)
             if attempt.live:
                 attempts.put_attempt(conn, taken.attempt)
-            matters.append(taken.matters)
             return taken.events
 
         await self._office.change(instance.job, write)

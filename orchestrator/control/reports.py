@@ -10,12 +10,11 @@ from orchestrator.model.wire import Report
 
 @dataclass(frozen=True)
 class TakenIn:
-    """The rows after the report, what is worth telling, and whether the job must be decided anew."""
+    """The rows after the report, and what is worth telling."""
 
     instance: Instance
     attempt: Attempt
     events: tuple[Event, ...]
-    matters: bool
 
 
 def take_in(instance: Instance, attempt: Attempt, report: Report, now: datetime) -> TakenIn:
@@ -23,8 +22,7 @@ def take_in(instance: Instance, attempt: Attempt, report: Report, now: datetime)
     before = instance.report
     after = _with_notice(replace(instance, report=report, reported_at=now), report, now)
     grown = _grown(attempt, report, now) if report.attempt == attempt.number else attempt
-    events = tuple(_events(before, instance, after, attempt, grown))
-    return TakenIn(after, grown, events, bool(events) or _differs(before, report))
+    return TakenIn(after, grown, tuple(_events(before, instance, after, attempt, grown)))
 
 
 def is_old(instance: Instance, report: Report) -> bool:
@@ -69,14 +67,6 @@ def _grown(attempt: Attempt, report: Report, now: datetime) -> Attempt:
 
 def _highest(*steps: int | None) -> int | None:
     return max((step for step in steps if step is not None), default=None)
-
-
-def _differs(before: Report | None, report: Report) -> bool:
-    """Progress alone is no reason to decide anew."""
-    if before is None:
-        return True
-    names = ("phase", "attempt", "exit", "block", "shards", "notice", "base_step")
-    return any(getattr(before, name) != getattr(report, name) for name in names)
 
 
 # ---------------------------------------------------------------- events
