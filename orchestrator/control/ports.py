@@ -11,9 +11,12 @@ from orchestrator.control.rules import House, Rules
 from orchestrator.store.database import Database
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ports:
-    """`log` is a structlog logger; `random` draws the jitter of retries."""
+    """`log` is a structlog logger; `random` draws the jitter of retries.
+
+    `rules` is replaced whole when the config is read again: read it where it is used, keep no copy.
+    """
 
     db: Database
     clouds: Mapping[str, Cloud]
