@@ -14,6 +14,7 @@ from orchestrator.store.jobview import JobView
 def decide(view: JobView, situation: Situation) -> Decision:
     """What to change now, and why. Applying the same decision twice changes nothing more."""
     draft = Draft(view, situation)
+    _give_back_strays(draft)
     if draft.job.state in ENDED_JOB_STATES:
         for instance in draft.instances():
             draft.condemn(instance, f"the job has {draft.job.state}")
@@ -32,6 +33,14 @@ def _go_on(draft: Draft) -> None:
         decide_preprocess(draft)
     if not _preprocessing(draft) and draft.job.state == "running":
         decide_train(draft)
+
+
+def _give_back_strays(draft: Draft) -> None:
+    """Instances whose attempt has ended, however late they come to be known."""
+    for instance in draft.instances():
+        attempt = draft.attempt(instance.stage, instance.attempt)
+        if attempt is None or not attempt.live:
+            draft.condemn(instance, "its attempt has ended")
 
 
 def _preprocessing(draft: Draft) -> bool:
