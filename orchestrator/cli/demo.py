@@ -107,23 +107,29 @@ def _what_next(outcome: "Outcome") -> list[str]:
 def _stop(socket: str | None, as_json: bool) -> None:
     import json
 
+    ended = _end(socket)
+    watched = _watched()
+    if as_json:
+        click.echo(json.dumps({"ended": list(ended), "watched": watched}))
+        return
+    for home, left in ended.items():
+        alive = f"{left} instance{'' if left == 1 else 's'} still lived"
+        click.echo(f"Ended {home}: {alive}, none does now; its files are removed.")
+    for home in watched:
+        click.echo(f"{home} is still being watched: press Ctrl-C there, or name its socket with --socket.")
+    if not ended and not watched:
+        click.echo("No demo is up.")
+
+
+def _end(socket: str | None) -> dict[str, int]:
+    """The directories of the demos that were ended, with how many instances each still had."""
     from orchestrator.cli.demo_end import chosen, end_demo
     from orchestrator.cli.local import living_instances, terminate_instances
 
-    ended = []
-    for one in chosen(os.environ, socket):
-        left = end_demo(one, living_instances, terminate_instances)
-        ended.append(str(one.home))
-        if not as_json:
-            click.echo(
-                f"Ended {one.home}, with {left} living instance{'' if left == 1 else 's'}; none is left."
-            )
-    if as_json:
-        click.echo(json.dumps({"ended": ended, "watched": _watched()}))
-    elif not ended:
-        click.echo("No demo is up." if not _watched() else "")
-    for home in [] if as_json else _watched():
-        click.echo(f"{home} is still being watched: press Ctrl-C there first, or name it with --socket.")
+    return {
+        str(one.home): end_demo(one, living_instances, terminate_instances)
+        for one in chosen(os.environ, socket)
+    }
 
 
 def _watched() -> list[str]:
