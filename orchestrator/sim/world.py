@@ -26,7 +26,7 @@ from orchestrator.sim.cloud import Machine, SimCloud
 from orchestrator.sim.faults import Faults, draw
 from orchestrator.sim.loop import run_virtual
 from orchestrator.sim.truth import Broken, Truth
-from orchestrator.store.database import Database, migrate_inline, open_inline
+from orchestrator.store.database import open_inline
 from orchestrator.store.installation import installation
 from orchestrator.store.jobview import JobView
 
@@ -264,4 +264,4 @@ async def _kill(task: "asyncio.Task[None]", *kin: str) -> None:
             await one
 
 
-__all__ = ["Database", "Outcome", "Story", "migrate_inline", "run_seed"]
+
