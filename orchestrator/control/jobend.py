@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from orchestrator.control.draft import Draft
-from orchestrator.model.jobs import ENDED_JOB_STATES, JobState, StageName
+from orchestrator.model.jobs import ENDED_JOB_STATES, AttemptOutcome, JobState, StageName
 
 
 def succeed_stage(draft: Draft, name: StageName, sentence: str) -> None:
@@ -50,10 +50,9 @@ def _end_job(draft: Draft, state: JobState, sentence: str) -> None:
     draft.tell(f"job.{state}", sentence)
 
 
-def _abandon(draft: Draft, name: StageName, outcome: str, why: str) -> None:
+def _abandon(draft: Draft, name: StageName, outcome: AttemptOutcome, why: str) -> None:
     for attempt in draft.live(name):
-        word = "superseded" if outcome == "superseded" else "cancelled"
-        draft.put(replace(attempt, ended_at=draft.now, outcome=word, reason=why))
-        draft.tell("attempt.ended", f"Attempt {attempt.number} ends: {why}.", attempt, outcome=word)
+        draft.put(replace(attempt, ended_at=draft.now, outcome=outcome, reason=why))
+        draft.tell("attempt.ended", f"Attempt {attempt.number} ends: {why}.", attempt, outcome=outcome)
     for instance in draft.instances(name):
         draft.condemn(instance, why)

@@ -193,10 +193,10 @@ def _advance(draft: Draft, attempt: Attempt) -> None:
 
 
 def _ask_for_instance(draft: Draft, attempt: Attempt) -> None:
+    if not draft.open_intents(attempt):
+        seats.fill(draft, attempt, 0, draft.job.spec.train.resources, _placement(draft))
     if draft.open_intents(attempt):
         draft.say(f"Attempt {attempt.number} waits for its instance to be launched.")
-        return
-    seats.fill(draft, attempt, 0, draft.job.spec.train.resources, _placement(draft))
 
 
 def _placement(draft: Draft) -> Placement:

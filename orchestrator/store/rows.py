@@ -52,7 +52,7 @@ def _out(name: str, value: Any) -> Any:
     return str(value) if name in _MONEY else value
 
 
-def from_values(kind: Callable[..., T], found: Mapping[str, Any]) -> T:
+def from_values(kind: Callable[..., T], found: Values) -> T:
     """The dataclass of a row; columns that it has no field for are left out."""
     names = _field_names(kind)
     return kind(**{name: _in(name, value) for name, value in found.items() if name in names})
@@ -82,12 +82,12 @@ def put(conn: sa.Connection, table: sa.Table, values: Values) -> None:
 
 def fetch(conn: sa.Connection, kind: Callable[..., T], query: sa.Select[Any]) -> list[T]:
     """Every row of the query, as dataclasses."""
-    return [from_values(kind, found) for found in conn.execute(query).mappings()]
+    return [from_values(kind, {**found}) for found in conn.execute(query).mappings()]
 
 
 def fetch_one(conn: sa.Connection, kind: Callable[..., T], query: sa.Select[Any]) -> T | None:
     found = conn.execute(query).mappings().first()
-    return None if found is None else from_values(kind, found)
+    return None if found is None else from_values(kind, {**found})
 
 
 def compact(value: Mapping[str, Any]) -> str:
