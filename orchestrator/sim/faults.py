@@ -48,7 +48,7 @@ def draw(seed: int) -> Faults:
         sync_answer_lost=sometimes(0.3),
         store_unavailable=sometimes(0.2),
         store_answer_lost=sometimes(0.2),
-        life_s=rng.uniform(60, 400) if rng.random() < 0.9 else None,
+        life_s=rng.uniform(30, 300) if rng.random() < 0.9 else None,
         unannounced=sometimes(0.6),
         withdrawn=sometimes(0.3),
         agent_dies_every_s=rhythm(60, 400),
