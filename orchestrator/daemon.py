@@ -59,8 +59,7 @@ class Where:
 
     def read(self) -> Config:
         """Raises BadFile."""
-        config = read_config(self.config, os.environ, self.state)
-        return config
+        return read_config(self.config, os.environ, self.state)
 
 
 def main(config: Path | None, state: Path | None) -> int:

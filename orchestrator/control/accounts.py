@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from itertools import pairwise
 
 from orchestrator.model.jobs import Attempt, Instance
 from orchestrator.store.jobview import JobView
@@ -90,7 +91,7 @@ def _had_notice(view: JobView, attempt: Attempt) -> bool:
 def _redone(ran: Sequence[Attempt]) -> dict[int, int]:
     """Attempt number to how many of its steps its successor did again."""
     redone = dict.fromkeys((a.number for a in ran), 0)
-    for before, after in zip(ran, ran[1:], strict=False):
+    for before, after in pairwise(ran):
         if after.first_step_at is not None:
             redone[before.number] = max(0, (before.reached_step or 0) - (after.base_step or 0))
     return redone
@@ -170,7 +171,7 @@ def _notice_to_replacement(view: JobView) -> tuple[float, ...]:
 def _final_to_step(ran: Sequence[Attempt]) -> tuple[float, ...]:
     """From an attempt's `final` to its successor's first step beyond the one it resumed from."""
     found = []
-    for before, after in zip(ran, ran[1:], strict=False):
+    for before, after in pairwise(ran):
         if before.final_at is not None and after.first_step_at is not None:
             found.append(round((after.first_step_at - before.final_at).total_seconds(), 3))
     return tuple(found)

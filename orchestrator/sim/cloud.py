@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from orchestrator.control.clock import Clock
 from orchestrator.model.launch import LaunchOrder
@@ -49,6 +50,7 @@ class SimCloud:
         self._clock, self._rng, self._faults = clock, rng, faults
         self.machines: dict[str, Machine] = {}
         self._by_token: dict[str, Machine] = {}
+        self._stories: set[asyncio.Task[None]] = set()
         self.on_running: Callable[[Machine], list[asyncio.Task[None]]] = lambda _machine: []
         self.on_change: Callable[[Machine], None] = lambda _machine: None
         self.calm = False  # at rest nothing fails, so that what was begun can be seen to end
@@ -124,14 +126,10 @@ class SimCloud:
         self.on_change(machine)
         return machine
 
-    def _spawn(self, story: "asyncio._CoroutineLike[None]") -> None:
-        task = asyncio.ensure_future(story)
+    def _spawn(self, story: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(story)
         self._stories.add(task)
         task.add_done_callback(self._stories.discard)
-
-    @property
-    def _stories(self) -> set["asyncio.Future[None]"]:
-        return self.__dict__.setdefault("stories", set())
 
     async def _live(self, machine: Machine) -> None:
         await self._clock.sleep(self._rng.uniform(1, BOOT_S))
@@ -147,9 +145,8 @@ class SimCloud:
             await self._clock.sleep(self._rng.expovariate(1 / life_s))
             if self.calm or not machine.alive:
                 return
-            if not self._hit(self._faults.unannounced):
-                if await self._announce(machine):
-                    continue
+            if not self._hit(self._faults.unannounced) and await self._announce(machine):
+                continue
             self._end(machine, reclaimed=True, reason="reclaimed")
 
     async def _announce(self, machine: Machine) -> bool:

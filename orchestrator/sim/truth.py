@@ -46,11 +46,8 @@ class Truth:
         """Never more than two instances a node."""
         tags = machine.order.tags
         self.rank_of[machine.id] = (tags.job, tags.stage, tags.rank)
-        alive = [
-            m
-            for m in machines.values()
-            if m.alive and (m.order.tags.job, m.order.tags.stage, m.order.tags.rank) == self.rank_of[machine.id]
-        ]
+        mine = self.rank_of[machine.id]
+        alive = [m for m in machines.values() if m.alive and self.rank_of[m.id] == mine]
         self.most_alive = max(self.most_alive, len(alive))
         if len(alive) > 2:
             raise Broken(f"{len(alive)} instances of {self.rank_of[machine.id]} are alive at once")

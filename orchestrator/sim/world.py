@@ -2,10 +2,12 @@
 
 import asyncio
 import random
+from collections.abc import MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import structlog
 
@@ -28,7 +30,8 @@ from orchestrator.sim.loop import run_virtual
 from orchestrator.sim.truth import Broken, Truth
 from orchestrator.store.database import open_inline
 from orchestrator.store.installation import installation
-from orchestrator.store.jobview import JobView
+from orchestrator.store.jobs import get_job
+from orchestrator.store.jobview import JobView, load_view
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LONGEST_S = 6 * 3600.0
@@ -159,15 +162,9 @@ class Story:
             self._deaths["daemon"] += 1
             await self._clock.sleep(self._rng.uniform(0.5, 20.0))
 
-    async def _view(self, job: str) -> JobView:
-        from orchestrator.store.jobview import load_view
-
-        view = await self._db.read(lambda conn: load_view(conn, job))
-        assert view is not None
-        return view
-
-    async def _ended(self, job: str) -> bool:
-        return (await self._view(job)).job.state in ENDED_JOB_STATES
+    async def _ended(self, job_id: str) -> bool:
+        job = await self._db.read(lambda conn: get_job(conn, job_id))
+        return job is None or job.state in ENDED_JOB_STATES
 
     # ------------------------------------------------------------ agents
 
@@ -196,7 +193,8 @@ class Story:
     # ------------------------------------------------------------ the verdict
 
     async def _judge(self, job: str) -> Outcome:
-        view = await self._view(job)
+        view = await self._db.read(lambda conn: load_view(conn, job))
+        assert view is not None
         self._check(view)
         books = accounts(view, self._clock.now())
         return Outcome(
@@ -250,7 +248,7 @@ def _hours(machine: Machine) -> Decimal:
     return Decimal((machine.ended_at - machine.launched_at).total_seconds()) / 3600
 
 
-def _silence(_logger: object, _name: str, _event: object) -> object:
+def _silence(_logger: Any, _name: str, _event: MutableMapping[str, Any]) -> str:
     raise structlog.DropEvent
 
 

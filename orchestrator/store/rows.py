@@ -72,12 +72,16 @@ def _in(name: str, value: Any) -> Any:
 
 
 def put(conn: sa.Connection, table: sa.Table, values: Values) -> None:
-    """Insert the row, or replace the one with its primary key."""
-    dialect = postgresql if conn.dialect.name == "postgresql" else sqlite
+    """Insert the row, or replace the one with its primary key. `values` has every column."""
+    conn.execute(_upsert(table, conn.dialect.name), values)
+
+
+@lru_cache(maxsize=64)
+def _upsert(table: sa.Table, dialect: str) -> Any:
     keys = [column.name for column in table.primary_key]
-    statement = dialect.insert(table).values(values)
-    rest = {name: statement.excluded[name] for name in values if name not in keys}
-    conn.execute(statement.on_conflict_do_update(index_elements=keys, set_=rest))
+    statement = (postgresql if dialect == "postgresql" else sqlite).insert(table)
+    rest = {c.name: statement.excluded[c.name] for c in table.columns if c.name not in keys}
+    return statement.on_conflict_do_update(index_elements=keys, set_=rest)
 
 
 def fetch(conn: sa.Connection, kind: Callable[..., T], query: sa.Select[Any]) -> list[T]:
