@@ -8,7 +8,7 @@ from orchestrator.agent.notice import Notice
 from orchestrator.agent.place import Place
 from orchestrator.model.wire import Desired, NoticeHeard, Orders, Report
 
-_STARTS_APART = 10**9  # reports of one life of the agent; the next life begins above them
+_STARTS_APART = 10**15
 
 
 class Board:
@@ -18,7 +18,8 @@ class Board:
         self._place = place
         self._lock = threading.RLock()
         self._ordered = threading.Condition(self._lock)
-        self._seq = place.starts * _STARTS_APART
+        # Grows over the agent's lives on this machine, also where the count of starts could not be kept.
+        self._seq = place.starts * _STARTS_APART + time.monotonic_ns() // 1000
         self._shown: dict[str, Any] = {}
         self._orders: Orders | None = None
         self._notice: Notice | None = None

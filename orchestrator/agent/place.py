@@ -1,9 +1,9 @@
 """Where this agent runs: its recipe, its disk, its metadata service, who it is."""
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,14 +54,19 @@ def find_place(environ: Mapping[str, str]) -> Place:
 
 
 def _owner(path: Path) -> str:
-    if not path.exists():
-        write_atomically(path, secrets.token_hex(16))
-    return path.read_text()
+    """Where the disk is full, a new one each time: such an agent is fenced by its former self's fence."""
+    if path.exists():
+        return path.read_text()
+    owner = secrets.token_hex(16)
+    with suppress(OSError):
+        write_atomically(path, owner)
+    return owner
 
 
 def _count_start(path: Path) -> int:
-    starts = 1 + (int(path.read_text()) if path.exists() else 0)
-    write_atomically(path, str(starts))
+    starts = 1 + (int(path.read_text() or "0") if path.exists() else 0)
+    with suppress(OSError):
+        write_atomically(path, str(starts))
     return starts
 
 
@@ -74,8 +79,3 @@ def write_atomically(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: object) -> None:
     write_atomically(path, json.dumps(value))
-
-
-def here() -> Place:
-    """This process's place."""
-    return find_place(os.environ)

@@ -24,10 +24,11 @@ def become_subreaper() -> None:
 def reap(managed: Iterable[int]) -> None:
     """Collect every dead child but those that somebody else waits for."""
     ours = set(managed)
-    for pid in children_of(os.getpid()):
-        if pid not in ours:
-            with suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+    with suppress(ChildProcessError):
+        while (dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            if dead.si_pid in ours:
+                return
+            os.waitpid(dead.si_pid, os.WNOHANG)
 
 
 def parents() -> dict[int, int]:
@@ -41,15 +42,10 @@ def parents() -> dict[int, int]:
     return found
 
 
-def children_of(pid: int) -> list[int]:
-    """Its children, zombies too."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            stat = _stat(int(entry.name))
-            if stat is not None and stat[1] == pid:
-                found.append(int(entry.name))
-    return found
+def is_living(pid: int) -> bool:
+    """Whether it is there and no zombie."""
+    stat = _stat(pid)
+    return stat is not None and stat[0] != "Z"
 
 
 def _stat(pid: int) -> tuple[str, int] | None:
@@ -97,9 +93,9 @@ def send(pids: Iterable[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def kill_tree(root: int, managed: Iterable[int] = ()) -> None:
-    """End a process and all below it, again until nothing is found."""
-    _kill_until_gone(lambda: tree_of(root), managed)
+def kill_below(managed: Iterable[int] = ()) -> None:
+    """End all that descends from this process, again until nothing is found."""
+    _kill_until_gone(lambda: tree_of(os.getpid())[1:], managed)
 
 
 def kill_marked(instance: str, spared: Iterable[int] = ()) -> int:

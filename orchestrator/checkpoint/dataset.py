@@ -1,6 +1,8 @@
 """A job's data set: shards, each committed by one create-only manifest."""
 
+import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -58,8 +60,12 @@ def _fetch_shard(store: ObjectStore, job: str, number: int, place: Path) -> None
         files = _MANIFEST.validate_json(store.get(key))
     except NotFound:
         raise NotFound(f"shard {number} of job {job} is not committed") from None
-    draft = place.with_suffix(".draft")
-    shutil.rmtree(draft, ignore_errors=True)
+    draft = place.with_name(f".{place.name}-{secrets.token_hex(8)}")
     draft.mkdir()
-    unpack_tree(files, lambda chunk: get_chunk(store, _prefix(job), chunk), draft)
-    draft.rename(place)
+    try:
+        unpack_tree(files, lambda chunk: get_chunk(store, _prefix(job), chunk), draft)
+        # Whoever fetches the same shard at the same time has the same bytes: the first one stays.
+        with suppress(FileExistsError):
+            draft.rename(place)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)

@@ -5,6 +5,7 @@ proof: Unavailable goes to the caller, who waits.
 """
 
 import os
+import secrets
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -141,6 +142,6 @@ def cached_chunk(cache: Path | None, key: str) -> bytes | None:
 
 def _keep(cache: Path, key: str, data: bytes) -> None:
     path = cache / key.rpartition("/")[2]
-    draft = path.with_suffix(".draft")
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     draft.write_bytes(data)
     draft.replace(path)

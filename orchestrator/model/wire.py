@@ -115,6 +115,7 @@ Block = Literal[
     "fenced",  # a higher epoch owns the log
     "untrusted",  # the log holds checkpoints and none could be proven whole: a person must look
     "disk",  # the instance's disk is full or broken: another instance may do
+    "agent",  # the agent itself failed: another instance may do
 ]
 
 ExitKind = Literal[

@@ -4,6 +4,8 @@ A monitor knows one source and returns what it says now; what follows from it is
 404 is quiet: there is nothing to say. Anything else that is not an answer is a MonitorError.
 """
 
+from collections.abc import Callable
+
 from orchestrator.agent.monitors.aliyun import AliyunMonitor
 from orchestrator.agent.monitors.aws import AwsMonitor
 from orchestrator.agent.monitors.metadata import Heard, Monitor, MonitorError
@@ -11,6 +13,9 @@ from orchestrator.agent.monitors.metadata import Heard, Monitor, MonitorError
 __all__ = ["AliyunMonitor", "AwsMonitor", "Heard", "Monitor", "MonitorError", "open_monitor"]
 
 
+_DIALECTS: dict[str, Callable[[str], Monitor]] = {"aws": AwsMonitor, "aliyun": AliyunMonitor}
+
+
 def open_monitor(dialect: str, url: str) -> Monitor:
     """The monitor of a dialect. Raises KeyError where nobody speaks it."""
-    return {"aws": AwsMonitor, "aliyun": AliyunMonitor}[dialect](url)
+    return _DIALECTS[dialect](url)
