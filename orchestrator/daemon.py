@@ -30,7 +30,7 @@ from orchestrator.control.cloud import ThreadedCloud
 from orchestrator.control.desk import Desk
 from orchestrator.control.loop import Control
 from orchestrator.control.ports import Ports
-from orchestrator.control.rules import House
+from orchestrator.control.rules import House, Rules
 from orchestrator.model import exits
 from orchestrator.model.config import Config, read_config
 from orchestrator.model.faults import BadFile
@@ -115,6 +115,12 @@ def open_objects(url: str) -> ObjectStore:
     return store
 
 
+def rules_of(settings: Config) -> Rules:
+    """What the control room goes by."""
+    waits = settings.timings.model_dump(exclude={"monitor_poll_s"})
+    return Rules(**waits, **settings.caps.model_dump())
+
+
 def bind(path: Path, mode: int) -> socket.socket:
     """The unix socket; its file permissions decide who may speak. We hold the lock: a leftover is stale."""
     path.unlink(missing_ok=True)
@@ -155,7 +161,7 @@ async def _serve(where: Where, settings: Config) -> None:
         clock=Clock(datetime.now(UTC), asyncio.get_running_loop()),
         random=random.SystemRandom(),
         log=logger,
-        rules=settings.rules(),
+        rules=rules_of(settings),
         house=await _house(settings, db),
     )
     try:
@@ -268,7 +274,7 @@ def _reload(where: Where, ports: Ports) -> None:
         faults = [str(fault) for fault in bad.faults]
         ports.log.error("config.refused", faults=faults, reason="The config file is wrong; nothing changed.")
     else:
-        ports.rules = settings.rules()
+        ports.rules = rules_of(settings)
         log.configure(settings.log.format, settings.log.level)
         ports.log.info("config.reloaded", reason="Limits, timings and logging are as the file says now.")
     systemd.notify("READY=1", os.environ)

@@ -295,7 +295,8 @@ class Training:
     def _disk(self) -> str:
         """A full disk explains most failures that come with it."""
         free_bytes = shutil.disk_usage(self._place.work).free
-        return "" if free_bytes > FULL_BYTES else f"; the instance's disk is full ({free_bytes} bytes are free)"
+        full = f"; the instance's disk is full ({free_bytes} bytes are free)"
+        return full if free_bytes <= FULL_BYTES else ""
 
 
 def read_progress(path: Path) -> dict[str, float]:

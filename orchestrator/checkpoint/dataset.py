@@ -2,7 +2,6 @@
 
 import secrets
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -64,8 +63,10 @@ def _fetch_shard(store: ObjectStore, job: str, number: int, place: Path) -> None
     draft.mkdir()
     try:
         unpack_tree(files, lambda chunk: get_chunk(store, _prefix(job), chunk), draft)
-        # Whoever fetches the same shard at the same time has the same bytes: the first one stays.
-        with suppress(FileExistsError):
-            draft.rename(place)
+        draft.rename(place)
+    except OSError:
+        # Whoever fetched the same shard at the same time has the same bytes: the first one stays.
+        if not place.is_dir():
+            raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
