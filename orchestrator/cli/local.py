@@ -3,7 +3,9 @@
 Each room is loaded when it is needed, so that no other command pays for it.
 """
 
+import os
 from pathlib import Path
+from typing import Any
 
 
 def living_instances(cloud: Path) -> list[str]:
@@ -25,3 +27,58 @@ def terminate_instances(cloud: Path) -> None:
     provider = open_provider({"state_dir": str(cloud)})
     provider.terminate(alive)
     provider.describe(alive)
+
+
+def check_config(path: Path | None) -> list[str]:
+    """What is wrong with a config file, its providers' tables included."""
+    from orchestrator.daemon import CannotStart, open_providers
+    from orchestrator.model.config import read_config
+    from orchestrator.model.faults import BadFile
+
+    try:
+        open_providers(read_config(path, os.environ))
+    except BadFile as bad:
+        return [str(fault) for fault in bad.faults]
+    except CannotStart as error:
+        return [str(error)]
+    return []
+
+
+def preflight(path: Path | None) -> list[dict[str, Any]]:
+    """What each provider finds on this machine, without a daemon."""
+    from orchestrator.daemon import CannotStart, open_providers
+    from orchestrator.model.config import read_config
+    from orchestrator.model.faults import BadFile
+
+    try:
+        providers = open_providers(read_config(path, os.environ))
+    except (BadFile, CannotStart) as error:
+        return [{"subject": "config", "ok": False, "message": str(error), "mend": "`orch config check`"}]
+    found = [finding for provider in providers.values() for finding in provider.preflight()]
+    return [{"subject": f.subject, "ok": f.ok, "message": f.message, "mend": f.mend} for f in found]
+
+
+def run_daemon(config: Path | None, state: Path | None) -> int:
+    """Run orchd in this process; its exit code."""
+    from orchestrator.daemon import main
+
+    return main(config, state)
+
+
+class BundleFailed(Exception):
+    """The bundle could not be made; the sentence says why."""
+
+
+def make_bundle(path: Path | None, python: str) -> str:
+    """Make the agent's bundle and keep it in the object store; its digest. Raises BundleFailed."""
+    from orchestrator.agent.bundle import CannotBundle, build_bundle
+    from orchestrator.model.config import read_config
+    from orchestrator.objectstore import open_store
+
+    store = open_store(read_config(path, os.environ).object_store)
+    try:
+        data, digest = build_bundle(python)
+    except CannotBundle as error:
+        raise BundleFailed(str(error)) from None
+    store.put(f"bundles/{digest}.tar", data)
+    return digest

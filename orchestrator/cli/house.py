@@ -1,0 +1,111 @@
+"""`orch config`, `orch doctor`, `orch daemon`, `orch bundle`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.cli.failures import Failure, Faults, NotRunning
+from orchestrator.cli.options import api, as_json, show_json
+from orchestrator.cli.places import Session, config_path
+from orchestrator.model import exits
+
+_config = click.option("--config", "file", type=click.Path(path_type=Path), help="[$ORCH_CONFIG, or the usual one]")
+
+
+@click.group(short_help="Check a config file.")
+def config() -> None:
+    """The daemon's config file."""
+
+
+@config.command(short_help="Check a config file.")
+@click.argument("file", required=False, type=click.Path(path_type=Path))
+@as_json
+def check(file: Path | None, as_json: bool) -> None:
+    """Check a config file, and say what is wrong with it.
+
+    \b
+    Example:  orch config check /etc/orch/config.toml
+    """
+    from orchestrator.cli.local import check_config
+
+    path = config_path(None if file is None else str(file), os.environ, os.geteuid())
+    faults = check_config(path)
+    if as_json:
+        show_json({"file": str(path) if path else None, "faults": faults})
+    if faults:
+        raise Faults([] if as_json else (f"{path}: {fault}" for fault in faults))
+    if not as_json:
+        click.echo(f"{path or 'The embedded defaults'}: nothing is wrong.")
+
+
+@click.command(short_help="Look for what would stop a job.")
+@as_json
+@click.pass_obj
+def doctor(session: Session, as_json: bool) -> int:
+    """Look for what would stop a job, and say how to mend it.
+
+    \b
+    Example:  orch doctor
+    """
+    findings = _findings(session)
+    if as_json:
+        show_json(findings)
+    else:
+        for one in findings:
+            click.echo(f"{'ok  ' if one['ok'] else 'BAD '} {one['subject']}: {one['message']}")
+            if one["mend"]:
+                click.echo(f"     {one['mend']}")
+    return exits.OK if all(one["ok"] for one in findings) else exits.FAILED
+
+
+def _findings(session: Session) -> list[dict[str, Any]]:
+    try:
+        health = api(session).get("/v1/health")
+    except NotRunning as away:
+        from orchestrator.cli.local import preflight
+
+        mend = "start it with `orch daemon`, or name its socket with --socket"
+        missing = {"subject": "daemon", "ok": False, "message": str(away), "mend": mend}
+        return [missing, *preflight(config_path(None, os.environ, os.geteuid()))]
+    about = f"version {health['version']}, pid {health['pid']}, state in {health['state_dir']}"
+    daemon = {"subject": "daemon", "ok": True, "message": about, "mend": ""}
+    return [daemon, *api(session).get("/v1/doctor")["findings"]]
+
+
+@click.command(short_help="Run orchd here, in the foreground.")
+@_config
+@click.option("--state", type=click.Path(file_okay=False, path_type=Path), help="[$ORCH_STATE, or the usual one]")
+def daemon(file: Path | None, state: Path | None) -> int:
+    """Run orchd here, in the foreground. SIGTERM ends it and leaves instances running; SIGHUP reloads.
+
+    \b
+    Example:  orch daemon --state ./state
+    """
+    from orchestrator.cli.local import run_daemon
+
+    return run_daemon(config_path(None if file is None else str(file), os.environ, os.geteuid()), state)
+
+
+@click.command(short_help="Make the agent's bundle.")
+@_config
+@click.option("--python", "python", default="3.11", show_default=True, help="The machines' Python, from 3.10 on.")
+@as_json
+def bundle(file: Path | None, python: str, as_json: bool) -> None:
+    """Make the agent's bundle for machines that have only Python, and put it into the object store.
+
+    \b
+    Example:  orch bundle --python 3.10
+    """
+    from orchestrator.cli.local import BundleFailed, make_bundle
+
+    path = config_path(None if file is None else str(file), os.environ, os.geteuid())
+    try:
+        digest = make_bundle(path, python)
+    except BundleFailed as error:
+        raise Failure(exits.FAILED, str(error)) from None
+    if as_json:
+        show_json({"digest": digest, "key": f"bundles/{digest}.tar"})
+    else:
+        click.echo(f"bundles/{digest}.tar is in the object store.")

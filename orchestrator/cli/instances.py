@@ -1,0 +1,41 @@
+"""`orch instances`."""
+
+import click
+
+from orchestrator.cli.options import api, as_json, show_json
+from orchestrator.cli.places import Session
+from orchestrator.cli.table import age, table, usd
+
+
+@click.command(short_help="List the instances.")
+@click.option("--all", "everything", is_flag=True, help="Also those that are gone.")
+@as_json
+@click.pass_obj
+def instances(session: Session, everything: bool, as_json: bool) -> None:
+    """List the instances that are alive, by the provider's word.
+
+    \b
+    Example:  orch instances --all
+    """
+    found = api(session).get("/v1/instances", all=1 if everything else None)["instances"]
+    if as_json:
+        show_json(found)
+        return
+    if not found:
+        click.echo("No instances.")
+        return
+    heads = ("ID", "JOB", "STAGE", "TRY", "PHASE", "AGE", "USD", "POOL")
+    rows = [
+        (
+            one["id"],
+            one["job_name"],
+            one["stage"],
+            one["attempt"],
+            "under notice" if one["notice"] and one["phase"] != "terminated" else one["phase"],
+            age(one["launched_at"], one["ended_at"]),
+            usd(one["cost_usd"]),
+            one["pool"],
+        )
+        for one in found
+    ]
+    click.echo(table(heads, rows))
