@@ -27,9 +27,7 @@ class Cancelled(Exception):
 class Shards:
     """A thread that works off the leases of the newest task it was given."""
 
-    def __init__(
-        self, task: PreprocessTask, place: Place, store: ObjectStore, board: Board, log: Any
-    ) -> None:
+    def __init__(self, task: PreprocessTask, place: Place, store: ObjectStore, board: Board, log: Any) -> None:
         self._task, self._place, self._store, self._board = task, place, store, board
         self._log = log.bind(job=task.job, attempt=task.attempt, epoch=task.epoch)
         self._lock = threading.Condition()

@@ -85,9 +85,7 @@ class Training:
         self.task, self._place, self._store, self._board = task, place, store, board
         self._log = log.bind(job=task.job, attempt=task.attempt, epoch=task.epoch)
         self._at = Directories(place.attempt(task.attempt))
-        self._stage_log = StageLog(
-            store, stage_prefix(task.job, "train"), task.epoch, place.owner, _nonces(place)
-        )
+        self._stage_log = StageLog(store, stage_prefix(task.job, "train"), task.epoch, place.owner, _nonces(place))
         self._keeper = Keeper(self._stage_log, self._at.checkpoints, task.keep, board, self._log)
         self._cancelled = threading.Event()
         self._stopped_mono: float | None = None
@@ -140,9 +138,7 @@ class Training:
             shards = task.shards
             insist(lambda: fetch_dataset(self._store, task.job, shards, self._place.dataset), FOR_EVER_S)
         insist(self._stage_log.open, FOR_EVER_S)
-        restored = insist(
-            lambda: restore(self._stage_log, self._at.checkpoints, self._place.cache), FOR_EVER_S
-        )
+        restored = insist(lambda: restore(self._stage_log, self._at.checkpoints, self._place.cache), FOR_EVER_S)
         step = restored.step if restored else None
         self._log.info("training.restored", step=step)
         self._board.show(base_step=step, step=step)
@@ -217,9 +213,7 @@ class Training:
                 self._stop(command, "stalled")
             return False
         deadline = notice if self._stop_kind == "interrupted" else None
-        return command.has_stopped() or now >= kill_at(
-            deadline, self._stopped_mono, self.task.upload_p90_s
-        )
+        return command.has_stopped() or now >= kill_at(deadline, self._stopped_mono, self.task.upload_p90_s)
 
     def _stop_moment(self, notice: Notice) -> float:
         return stop_at(notice, self.task.save_p90_s, self.task.upload_p90_s)
@@ -290,7 +284,6 @@ class Training:
         reason = self._output_fault or _sentence(kind, code, self.task.stall_s) + self._disk()
         self._log.info("training.final", kind=kind, code=code, step=self._board.shown("step"))
         self._board.show(phase="final", exit=Exit(kind=kind, code=code, reason=reason))
-
 
     def _disk(self) -> str:
         """A full disk explains most failures that come with it."""

@@ -25,9 +25,7 @@ async def sync(
 
 
 @router.post("/logs")
-async def logs(
-    rooms: Given, chunk: LogChunk, authorization: Annotated[str, Header()] = ""
-) -> dict[str, Any]:
+async def logs(rooms: Given, chunk: LogChunk, authorization: Annotated[str, Header()] = "") -> dict[str, Any]:
     """A piece of what a stage printed; the offset that is wanted next."""
     intent = await _intent(rooms, chunk, _token(authorization))
     offset = await asyncio.to_thread(rooms.printed.write, intent, chunk)

@@ -67,8 +67,7 @@ async def logs(
         await wait(bell, min(wait_s, MAX_WAIT_S, 2.0))
         pieces, cursor = await asyncio.to_thread(rooms.printed.read, job.id, after, attempt, stage)
     chunks = [
-        {"stage": p.stage, "attempt": p.attempt, "rank": p.rank, "stream": p.stream, "text": p.text}
-        for p in pieces
+        {"stage": p.stage, "attempt": p.attempt, "rank": p.rank, "stream": p.stream, "text": p.text} for p in pieces
     ]
     return {"chunks": chunks, "cursor": cursor, "ended": ended and not pieces}
 

@@ -66,9 +66,7 @@ class StageLog:
     answer.
     """
 
-    def __init__(
-        self, store: ObjectStore, prefix: str, epoch: int, owner: str, nonce: Callable[[], str]
-    ) -> None:
+    def __init__(self, store: ObjectStore, prefix: str, epoch: int, owner: str, nonce: Callable[[], str]) -> None:
         self.store, self.prefix = store, prefix
         self.epoch, self.owner = epoch, owner
         self._nonce = nonce

@@ -126,10 +126,7 @@ def _end(socket: str | None) -> dict[str, int]:
     from orchestrator.cli.demo_end import chosen, end_demo
     from orchestrator.cli.local import living_instances, terminate_instances
 
-    return {
-        str(one.home): end_demo(one, living_instances, terminate_instances)
-        for one in chosen(os.environ, socket)
-    }
+    return {str(one.home): end_demo(one, living_instances, terminate_instances) for one in chosen(os.environ, socket)}
 
 
 def _watched() -> list[str]:

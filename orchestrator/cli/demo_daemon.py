@@ -72,9 +72,7 @@ def wait_until_ready(
     while not answers():
         check_alive(daemon, demo)
         if time.monotonic() > until:
-            raise Failure(
-                exits.FAILED, f"the demo's daemon is silent after {within_s:.0f} s; its log: {demo.log}"
-            )
+            raise Failure(exits.FAILED, f"the demo's daemon is silent after {within_s:.0f} s; its log: {demo.log}")
         time.sleep(_LOOK_EVERY_S)
 
 

@@ -79,10 +79,7 @@ def _alive(attempt: Json) -> int:
 def _attempt_rows(stage: Json, now: datetime) -> list[Row]:
     if not stage["attempts"]:
         return [Row("train", "attempt 1", stage["state"], "")]
-    return [
-        Row("train", f"attempt {a['number']}", _attempt_state(a), _attempt_note(a, now))
-        for a in stage["attempts"]
-    ]
+    return [Row("train", f"attempt {a['number']}", _attempt_state(a), _attempt_note(a, now)) for a in stage["attempts"]]
 
 
 def _attempt_state(attempt: Json) -> str:

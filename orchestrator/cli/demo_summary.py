@@ -45,9 +45,7 @@ def summarise(accounts: Mapping[str, Any], weights: str, undisturbed: str, leake
 
 def as_json(summary: Summary) -> dict[str, Any]:
     """Money as numbers, so that a script can compare it."""
-    return {
-        name: float(value) if isinstance(value, Decimal) else value for name, value in asdict(summary).items()
-    }
+    return {name: float(value) if isinstance(value, Decimal) else value for name, value in asdict(summary).items()}
 
 
 def lines(summary: Summary) -> list[str]:

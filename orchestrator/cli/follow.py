@@ -17,9 +17,7 @@ def events(api: Api, job: str | None, after: int, *, follow: bool) -> Iterator[d
         after = answer["last"]
 
 
-def printed(
-    api: Api, job: str, attempt: int | None, stage: str | None, *, follow: bool
-) -> Iterator[dict[str, Any]]:
+def printed(api: Api, job: str, attempt: int | None, stage: str | None, *, follow: bool) -> Iterator[dict[str, Any]]:
     """Pieces of what a job printed; with `follow` until it has ended."""
     cursor = ""
     while True:

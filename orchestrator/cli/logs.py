@@ -18,9 +18,7 @@ from orchestrator.cli.places import Session
 @click.option("--stage", type=click.Choice(["preprocess", "train"]), help="Of this stage alone.")
 @as_json
 @click.pass_obj
-def logs(
-    session: Session, job: str, follow: bool, attempt: int | None, stage: str | None, as_json: bool
-) -> None:
+def logs(session: Session, job: str, follow: bool, attempt: int | None, stage: str | None, as_json: bool) -> None:
     """Print what a job's stages printed, each line with where it comes from.
 
     When an instance dies without a notice, what it printed in its last half second may be missing.

@@ -114,9 +114,7 @@ def _on_demand_usd(view: JobView, ran: Sequence[Attempt], now: datetime) -> Deci
     return total
 
 
-def _useful_s(
-    attempt: Attempt, instance: Instance, redone: dict[int, int], first: Attempt, now: datetime
-) -> float:
+def _useful_s(attempt: Attempt, instance: Instance, redone: dict[int, int], first: Attempt, now: datetime) -> float:
     kept_s = attempt.trained_s * _kept_share(attempt, redone[attempt.number])
     boot_s = max(0.0, _billed_s(instance, now) - attempt.trained_s) if attempt is first else 0.0
     return min(_billed_s(instance, now), kept_s + boot_s)

@@ -226,9 +226,7 @@ class Desk:
 def orders_of(instance: Instance, now: datetime) -> Orders:
     """The whole desired state of this instance's agent, as it must be sent at `now`."""
     assert instance.desired is not None
-    return Orders(
-        term=TERM, revision=instance.revision, desired=instance.desired, notice=_notice(instance, now)
-    )
+    return Orders(term=TERM, revision=instance.revision, desired=instance.desired, notice=_notice(instance, now))
 
 
 def _notice(instance: Instance, now: datetime) -> NoticeOrder | None:

@@ -72,9 +72,7 @@ def _highest(*steps: int | None) -> int | None:
 # ---------------------------------------------------------------- events
 
 
-def _events(
-    before: Report | None, was: Instance, now: Instance, attempt: Attempt, grown: Attempt
-) -> list[Event]:
+def _events(before: Report | None, was: Instance, now: Instance, attempt: Attempt, grown: Attempt) -> list[Event]:
     report = now.report
     assert report is not None
     found = [

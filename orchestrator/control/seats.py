@@ -114,9 +114,7 @@ def _intent(draft: Draft, attempt: Attempt, rank: int, offer: Offer, choice: Cho
     )
 
 
-def _order(
-    draft: Draft, attempt: Attempt, rank: int, offer: Offer, choice: Choice, intent_id: str
-) -> LaunchOrder:
+def _order(draft: Draft, attempt: Attempt, rank: int, offer: Offer, choice: Choice, intent_id: str) -> LaunchOrder:
     house = draft.situation.house
     return LaunchOrder(
         token=f"{house.installation}.{intent_id}.{offer.pool}",

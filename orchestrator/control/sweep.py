@@ -98,5 +98,3 @@ def _event(name: str, reason: str, state: InstanceState) -> Event:
         instance=state.instance,
         data={"alarm": True},
     )
-
-

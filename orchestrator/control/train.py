@@ -61,9 +61,7 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
 def close(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     """Write the attempt's end and give back what it holds."""
     final = draft.now if ending.code is not None and attempt.final_at is None else attempt.final_at
-    draft.put(
-        replace(attempt, ended_at=draft.now, outcome=ending.outcome, reason=ending.reason, final_at=final)
-    )
+    draft.put(replace(attempt, ended_at=draft.now, outcome=ending.outcome, reason=ending.reason, final_at=final))
     reached = "" if attempt.reached_step is None else f" at step {attempt.reached_step}"
     sentence = f"Attempt {attempt.number} {_ended_as(ending)}{reached}: {ending.reason}."
     data = {"outcome": ending.outcome, "committed_step": attempt.committed_step}

@@ -140,9 +140,7 @@ def _by_provider(asked: Sequence[Instance]) -> dict[str, list[Instance]]:
     return found
 
 
-def state_change(
-    instance_id: str, state: InstanceState, now: datetime
-) -> Callable[[Connection], Sequence[Event]]:
+def state_change(instance_id: str, state: InstanceState, now: datetime) -> Callable[[Connection], Sequence[Event]]:
     """The provider's word on an instance, as a change."""
 
     def write(conn: Connection) -> Sequence[Event]:

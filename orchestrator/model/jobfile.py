@@ -246,9 +246,7 @@ def _spec(file: _JobFile) -> JobSpec:
         labels=file.labels,
         train=_train(file.train),
         preprocess=_preprocess(file.preprocess) if file.preprocess else None,
-        checkpoint=CheckpointSpec(
-            path=file.checkpoint.path, every_s=file.checkpoint.every, keep=file.checkpoint.keep
-        ),
+        checkpoint=CheckpointSpec(path=file.checkpoint.path, every_s=file.checkpoint.every, keep=file.checkpoint.keep),
         output_path=file.output.path if file.output else None,
         retry=RetrySpec(
             max_failures=file.retry.max_failures,

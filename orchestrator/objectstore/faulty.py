@@ -18,9 +18,7 @@ class FaultyStore:
         self._inner, self._plan = inner, plan
 
     @classmethod
-    def random(
-        cls, inner: ObjectStore, rng: random.Random, unavailable: float, answer_lost: float
-    ) -> "FaultyStore":
+    def random(cls, inner: ObjectStore, rng: random.Random, unavailable: float, answer_lost: float) -> "FaultyStore":
         """Shares of calls that fail; an answer can be lost on writes alone."""
 
         def plan(call: str, _key: str) -> Fault | None:

@@ -260,6 +260,3 @@ async def _kill(task: "asyncio.Task[None]", *kin: str) -> None:
     for one in doomed:
         with suppress(asyncio.CancelledError):
             await one
-
-
-

@@ -12,9 +12,7 @@ from orchestrator.store.rows import fetch, fetch_one, put, to_values
 _LIVE = tables.jobs.c.state.not_in(sorted(ENDED_JOB_STATES))
 
 
-def insert_job(
-    conn: sa.Connection, job: Job, stages: Sequence[Stage], idempotency_key: str
-) -> tuple[Job, bool]:
+def insert_job(conn: sa.Connection, job: Job, stages: Sequence[Stage], idempotency_key: str) -> tuple[Job, bool]:
     """The job, and whether one of that key existed: then nothing is written and that one is returned."""
     known = fetch_one(conn, Job, _select().where(tables.jobs.c.idempotency_key == idempotency_key))
     if known is not None:

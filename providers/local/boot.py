@@ -40,9 +40,7 @@ def main(arguments: list[str]) -> int:
 def become_agent(instance: dict[str, Any], directory: Path) -> None:
     """Does not return. Raises BootError, OSError, tarfile.TarError."""
     if sys.version_info < (3, 10):  # noqa: UP036 - this file runs on whatever the machine has
-        raise BootError(
-            f"{instance['python']} is Python {sys.version.split()[0]}; the agent needs 3.10 or newer"
-        )
+        raise BootError(f"{instance['python']} is Python {sys.version.split()[0]}; the agent needs 3.10 or newer")
     command, extra = agent_command(instance, directory)
     os.chdir(directory / "work")
     os.execve(command[0], command, {**os.environ, **extra})
@@ -114,9 +112,7 @@ def _copy_verified(source: Path, copy: Path, digest: str) -> None:
     except FileNotFoundError:
         raise BootError(f"there is no agent bundle at {source}: build it with `orch bundle`") from None
     if found.hexdigest() != digest:
-        raise BootError(
-            f"the agent bundle {source} has digest {found.hexdigest()}, not {digest}: build it again"
-        )
+        raise BootError(f"the agent bundle {source} has digest {found.hexdigest()}, not {digest}: build it again")
 
 
 if __name__ == "__main__":

@@ -63,18 +63,11 @@ def pools() -> Iterator[Pool]:
     for instance_type in HARDWARE:
         for zone in ZONES:
             for market in MARKETS:
-                yield Pool(
-                    provider=PROVIDER, region=REGION, zone=zone, instance_type=instance_type, market=market
-                )
+                yield Pool(provider=PROVIDER, region=REGION, zone=zone, instance_type=instance_type, market=market)
 
 
 def known(pool: Pool) -> bool:
-    return (
-        pool.provider == PROVIDER
-        and pool.region == REGION
-        and pool.zone in ZONES
-        and pool.instance_type in HARDWARE
-    )
+    return pool.provider == PROVIDER and pool.region == REGION and pool.zone in ZONES and pool.instance_type in HARDWARE
 
 
 def meeting(want: Requirement) -> list[Pool]:

@@ -78,9 +78,7 @@ def _ports(_: Settings) -> Finding:
         with socket.create_server((LOOPBACK, 0)):
             return Finding("metadata", True, f"a port on {LOOPBACK} can be had")
     except OSError as error:
-        return Finding(
-            "metadata", False, f"no port on {LOOPBACK} can be had: {error.strerror}", "free some ports"
-        )
+        return Finding("metadata", False, f"no port on {LOOPBACK} can be had: {error.strerror}", "free some ports")
 
 
 def _agent(settings: Settings) -> Finding:
@@ -94,9 +92,7 @@ def _agent(settings: Settings) -> Finding:
     ]
     environment = {**os.environ, "PYTHONPATH": str(import_root())}
     try:
-        found = subprocess.run(
-            command, env=environment, capture_output=True, timeout=_IMPORT_WITHIN_S, check=False
-        )
+        found = subprocess.run(command, env=environment, capture_output=True, timeout=_IMPORT_WITHIN_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding("agent", False, f"{settings.python} cannot be run: {error}", mend)
     if found.returncode != 0:

@@ -51,9 +51,7 @@ class LocalProvider:
     def launch(self, order: LaunchOrder) -> Launched:
         """Raises ProviderError: refused, try_elsewhere, gone, unknown_outcome."""
         if not catalog.known(order.pool):
-            raise ProviderError(
-                "refused", "InvalidParameterValue", f"the local cloud has no pool {order.pool}"
-            )
+            raise ProviderError("refused", "InvalidParameterValue", f"the local cloud has no pool {order.pool}")
         try:
             home = self._placed(order)
             settle(home)

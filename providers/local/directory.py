@@ -49,9 +49,7 @@ class CloudDirectory:
         """The instance, not ended. Raises ProviderError (gone)."""
         home = self.home(instance)
         if home is None or home.ended() is not None:
-            raise ProviderError(
-                "gone", "InvalidInstanceID.NotFound", f"{instance} is not alive in {self.path}"
-            )
+            raise ProviderError("gone", "InvalidInstanceID.NotFound", f"{instance} is not alive in {self.path}")
         return home
 
     def add(self, instance: str, fill: Callable[[InstanceDirectory], None]) -> InstanceDirectory:

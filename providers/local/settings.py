@@ -55,9 +55,7 @@ class MarketSettings(Frozen):
         if self.reclaims == "trace" and self.trace is None:
             raise ValueError('reclaims = "trace" needs trace = "FILE.json.gz"')
         if self.reclaims == "script" and not self.script:
-            raise ValueError(
-                'reclaims = "script" needs script = [{ launch = 1, after_s = 30 }, ...] or a file'
-            )
+            raise ValueError('reclaims = "script" needs script = [{ launch = 1, after_s = 30 }, ...] or a file')
         for key in self.stock:
             _check_stock_key(key)
         return self
@@ -120,10 +118,6 @@ def _fault(where: str, message: str) -> str:
 def _check_stock_key(key: str) -> None:
     parts = key.split("/")
     allowed = (ZONES, tuple(HARDWARE), MARKETS)
-    fits = len(parts) == 3 and all(
-        part == "*" or part in names for part, names in zip(parts, allowed, strict=True)
-    )
+    fits = len(parts) == 3 and all(part == "*" or part in names for part, names in zip(parts, allowed, strict=True))
     if not fits:
-        raise ValueError(
-            f'stock key "{key}" is not ZONE/TYPE/MARKET, such as "local-a/local.gpu-1/spot" or "*/*/spot"'
-        )
+        raise ValueError(f'stock key "{key}" is not ZONE/TYPE/MARKET, such as "local-a/local.gpu-1/spot" or "*/*/spot"')

@@ -60,9 +60,7 @@ class Shelf:
         return (home for home in self.directory.homes() if self.ended_state(home) is None)
 
     def homes_of(self, installation: str) -> list[InstanceDirectory]:
-        return [
-            home for home in self.directory.homes() if self.placed(home).tags.installation == installation
-        ]
+        return [home for home in self.directory.homes() if self.placed(home).tags.installation == installation]
 
     def alive_in(self, pool: Pool) -> int:
         return sum(self.placed(home).pool == pool for home in self.unended())

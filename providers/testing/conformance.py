@@ -60,9 +60,7 @@ class Orders:
             token=intent,
             pool=offer.pool,
             bid_usd_per_hour=offer.on_demand_usd_per_hour if offer.pool.market == "spot" else None,
-            tags=Tags(
-                installation=self.installation, job="j-1", stage="train", attempt=2, rank=0, intent=intent
-            ),
+            tags=Tags(installation=self.installation, job="j-1", stage="train", attempt=2, rank=0, intent=intent),
             recipe=self.harness.recipe(intent),
         )
         return order.model_copy(update=changes)
@@ -128,9 +126,7 @@ class ProviderConformance:
 
     # ------------------------------------------------------------ launch
 
-    def test_the_same_token_is_the_same_instance(
-        self, harness: Harness, provider: Provider, orders: Orders
-    ) -> None:
+    def test_the_same_token_is_the_same_instance(self, harness: Harness, provider: Provider, orders: Orders) -> None:
         order = orders.of(offer_of(provider, CPU))
         first, again = provider.launch(order), harness.provider().launch(order)
         assert again == first
@@ -156,9 +152,7 @@ class ProviderConformance:
         offer = offer_of(provider, CPU)
         assert provider.launch(orders.of(offer)).instance != provider.launch(orders.of(offer)).instance
 
-    def test_a_launched_instance_comes_to_run(
-        self, harness: Harness, provider: Provider, launched: Launched
-    ) -> None:
+    def test_a_launched_instance_comes_to_run(self, harness: Harness, provider: Provider, launched: Launched) -> None:
         until(
             lambda: state_of(provider, launched.instance).phase == "running",
             harness.patience_s,
@@ -172,9 +166,7 @@ class ProviderConformance:
         assert order.bid_usd_per_hour is not None
         assert provider.launch(order).usd_per_hour <= order.bid_usd_per_hour
 
-    def test_a_bid_below_the_price_means_elsewhere(
-        self, harness: Harness, provider: Provider, orders: Orders
-    ) -> None:
+    def test_a_bid_below_the_price_means_elsewhere(self, harness: Harness, provider: Provider, orders: Orders) -> None:
         low = orders.of(offer_of(provider, CPU), bid_usd_per_hour=Decimal("0.0011"))
         with pytest.raises(ProviderError) as refused:
             provider.launch(low)
@@ -193,9 +185,7 @@ class ProviderConformance:
         assert refused.value.message
         assert list(harness.launched()) == []
 
-    def test_a_token_whose_instance_is_gone_is_gone(
-        self, harness: Harness, provider: Provider, orders: Orders
-    ) -> None:
+    def test_a_token_whose_instance_is_gone_is_gone(self, harness: Harness, provider: Provider, orders: Orders) -> None:
         order = orders.of(offer_of(provider, CPU))
         instance = provider.launch(order).instance
         self._terminated(harness, provider, instance)
@@ -230,9 +220,7 @@ class ProviderConformance:
 
     # ------------------------------------------------------------ terminate
 
-    def test_nothing_lives_after_terminate(
-        self, harness: Harness, provider: Provider, launched: Launched
-    ) -> None:
+    def test_nothing_lives_after_terminate(self, harness: Harness, provider: Provider, launched: Launched) -> None:
         until(lambda: bool(harness.living(launched.instance)), harness.patience_s, "something lives")
         state = self._terminated(harness, provider, launched.instance)
         assert not harness.living(launched.instance)
@@ -240,9 +228,7 @@ class ProviderConformance:
         assert not state.reclaimed
         assert state.reason
 
-    def test_terminate_twice_is_terminate_once(
-        self, harness: Harness, provider: Provider, launched: Launched
-    ) -> None:
+    def test_terminate_twice_is_terminate_once(self, harness: Harness, provider: Provider, launched: Launched) -> None:
         provider.terminate([launched.instance])
         harness.provider().terminate([launched.instance, launched.instance])
         state = self._terminated(harness, provider, launched.instance)

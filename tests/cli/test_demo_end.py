@@ -131,9 +131,7 @@ def test_the_daemon_of_another_demo_is_not_this_ones(env: dict[str, str]) -> Non
 def test_stop_says_what_it_ended_and_a_second_stop_that_nothing_is_up(env: dict[str, str]) -> None:
     demo = left_behind(env)
     first, second = (CliRunner().invoke(root, ["demo", "--stop"], env=env) for _ in range(2))
-    assert (
-        first.output == f"Ended {demo.home}: 0 instances still lived, none does now; its files are removed.\n"
-    )
+    assert first.output == f"Ended {demo.home}: 0 instances still lived, none does now; its files are removed.\n"
     assert second.output == "No demo is up.\n"
 
 

@@ -3,7 +3,6 @@ from typing import Any
 
 from orchestrator.model.jobs import Attempt, Instance, Shard
 from orchestrator.model.wire import Report, ShardReport
-
 from tests.control.scenes import PREPROCESS, RETRY, Scene, spec
 
 

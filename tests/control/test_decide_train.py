@@ -5,8 +5,7 @@ from orchestrator.control.draft import Fleet
 from orchestrator.control.rules import Rules
 from orchestrator.model.jobs import Attempt, Instance
 from orchestrator.model.wire import Committed
-
-from tests.control.scenes import CheckpointSpec, RETRY, START, Scene, ended, spec, with_market
+from tests.control.scenes import RETRY, START, CheckpointSpec, Scene, ended, spec, with_market
 
 
 def committed(step: int) -> Committed:

@@ -107,9 +107,7 @@ def test_a_killed_trainer_goes_on_from_its_newest_checkpoint_to_the_same_weights
     assert (home / "output/weights.npz").read_bytes() == undisturbed
 
 
-def test_a_file_that_never_got_its_name_is_not_a_checkpoint(
-    tmp_path: Path, data: Path, undisturbed: bytes
-) -> None:
+def test_a_file_that_never_got_its_name_is_not_a_checkpoint(tmp_path: Path, data: Path, undisturbed: bytes) -> None:
     home = new_home(tmp_path / "home", data)
     (home / "checkpoints").mkdir()
     (home / "checkpoints/step-00000050.npz.tmp").write_bytes(b"torn")

@@ -116,9 +116,7 @@ def test_a_daemon_without_the_marker_dies_with_its_instance(cloud: Any) -> None:
     cloud.wait_for(lambda: dead(daemon), "it is dead", 1.0)
 
 
-def test_what_a_killed_init_leaves_is_killed_before_it_is_said_to_be_terminated(
-    cloud: Any, daemons: str
-) -> None:
+def test_what_a_killed_init_leaves_is_killed_before_it_is_said_to_be_terminated(cloud: Any, daemons: str) -> None:
     os.kill(cloud.init_pid(daemons), signal.SIGKILL)
     state = cloud.ended(daemons)
     assert cloud.living(daemons) == []
@@ -296,9 +294,7 @@ def test_an_agent_that_is_killed_is_back_at_once(cloud: Any) -> None:
     cloud.wait_for(lambda: cloud.living(instance), "the agent lives")
     (first,) = cloud.living(instance)
     first.kill()
-    cloud.wait_for(
-        lambda: [p for p in cloud.living(instance) if p.pid != first.pid], "another agent lives", 2.0
-    )
+    cloud.wait_for(lambda: [p for p in cloud.living(instance) if p.pid != first.pid], "another agent lives", 2.0)
 
 
 def test_phases_pass_from_pending_to_terminated(cloud: Any) -> None:
@@ -418,9 +414,7 @@ def test_an_agent_from_a_bundle_sees_the_bundle_alone(cloud: Any, bundle: Path) 
 
 
 @pytest.mark.parametrize(("damage", "says"), [(b"more", "has digest"), (None, "there is no agent bundle")])
-def test_a_damaged_or_missing_bundle_never_runs(
-    cloud: Any, bundle: Path, damage: bytes | None, says: str
-) -> None:
+def test_a_damaged_or_missing_bundle_never_runs(cloud: Any, bundle: Path, damage: bytes | None, says: str) -> None:
     if damage is None:
         bundle.unlink()
     else:

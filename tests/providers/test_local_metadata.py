@@ -101,10 +101,7 @@ def test_the_date_header_is_the_time_now(service: Service) -> None:
 
 
 def test_many_requests_pass_through_one_connection(service: Service) -> None:
-    ports = {
-        service.get(INSTANCE_ID, AWS).extensions["network_stream"].get_extra_info("client_addr")
-        for _ in range(5)
-    }
+    ports = {service.get(INSTANCE_ID, AWS).extensions["network_stream"].get_extra_info("client_addr") for _ in range(5)}
     assert len(ports) == 1
 
 

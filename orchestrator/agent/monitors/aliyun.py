@@ -12,9 +12,7 @@ class AliyunMonitor:
     name = "aliyun"
 
     def __init__(self, url: str) -> None:
-        self._metadata = Metadata(
-            url, "X-aliyun-ecs-metadata-token", "X-aliyun-ecs-metadata-token-ttl-seconds"
-        )
+        self._metadata = Metadata(url, "X-aliyun-ecs-metadata-token", "X-aliyun-ecs-metadata-token-ttl-seconds")
 
     def poll(self) -> Heard:
         found = self._metadata.page("/latest/meta-data/instance/spot/termination-time")
