@@ -14,7 +14,7 @@ from orchestrator.model.wire import LogChunk, Orders
 
 PARK_S = 20.0
 ANSWER_WITHIN_S = 10.0
-REPORT_EVERY_S = 2.0
+REPORT_EVERY_S = 1.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 2.0
 
 
