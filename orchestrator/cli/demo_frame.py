@@ -12,9 +12,9 @@ Json = Mapping[str, Any]
 QUIET = frozenset(
     {
         "agent.reported",
-        "attempt.told_run",
         "checkpoint.committed",
         "instance.terminate_asked",
+        "job.decided",
         "launch.closed",
         "launch.intended",
     }
@@ -121,7 +121,10 @@ def _notice(attempt: Json) -> Json | None:
 
 
 def worth_telling(events: Sequence[Json]) -> list[Json]:
-    return [event for event in events if event["reason"] and event["name"] not in QUIET]
+    """What a watcher wants to read; a sentence that two events share, once."""
+    loud = [event for event in events if event["reason"] and event["name"] not in QUIET]
+    before = ["", *(event["reason"] for event in loud)]
+    return [event for event, last in zip(loud, before, strict=False) if event["reason"] != last]
 
 
 def sentence(event: Json, began: datetime) -> str:

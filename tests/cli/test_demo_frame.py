@@ -67,6 +67,11 @@ def test_commits_and_orders_are_not_told_one_by_one() -> None:
     assert [one["seq"] for one in worth_telling(events)] == [2]
 
 
+def test_a_sentence_that_two_events_share_is_told_once() -> None:
+    events = [event(seq, name, "It is done.") for seq, name in enumerate(("stage.succeeded", "job.succeeded"))]
+    assert [one["name"] for one in worth_telling(events)] == ["stage.succeeded"]
+
+
 def test_an_event_is_a_sentence_with_the_seconds_since_the_start() -> None:
     began = datetime(2026, 1, 1, tzinfo=timezone.utc)
     assert sentence(event(1, "attempt.ended", "It ended."), began) == "   2.5 s  It ended."
