@@ -57,4 +57,4 @@ def user_config_dir(env: Mapping[str, str]) -> Path:
 
 
 def _home(env: Mapping[str, str]) -> Path:
-    return Path(env.get("HOME") or os.path.expanduser("~"))
+    return Path(env.get("HOME") or Path("~").expanduser())
