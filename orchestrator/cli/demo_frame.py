@@ -109,7 +109,8 @@ def _steps(attempt: Json) -> str:
 
 
 def _place(instance: Json) -> str:
-    return f"{instance['pool']} at ${Decimal(instance['usd_per_hour']):.2f}/h"
+    _, zone, _, market = instance["pool"].split("/")
+    return f"{market} in {zone} at ${Decimal(instance['usd_per_hour']):.2f}/h"
 
 
 def _notice(attempt: Json) -> Json | None:

@@ -103,7 +103,7 @@ def _table(frame: Frame) -> Any:
             Text(stage, style="bold"),
             row.name,
             Text(row.state, style=_COLOURS.get(row.state, "")),
-            Text(row.note, style="dim", overflow="ellipsis"),
+            Text(row.note, style="dim", overflow="ellipsis", no_wrap=True),
         )
     return table
 

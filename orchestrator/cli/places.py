@@ -1,6 +1,5 @@
 """Where this person's orch has its files: the socket, the state, the config, the defaults."""
 
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
