@@ -81,16 +81,14 @@ def check_alive(daemon: "subprocess.Popen[bytes]", demo: Demo) -> None:
     code = daemon.poll()
     if code is None:
         return
+    raise Failure(exits.FAILED, f"the demo's daemon ended ({_how(code, demo)})", f"its log: {demo.log}")
+
+
+def _how(code: int, demo: Demo) -> str:
+    if code < 0:
+        return f"killed by signal {-code}"
     last = last_line(demo.log)
-    raise Failure(
-        exits.FAILED,
-        f"the demo's daemon ended ({_how(code)})" + (f": {last}" if last else ""),
-        f"its log: {demo.log}",
-    )
-
-
-def _how(code: int) -> str:
-    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+    return f"exit code {code}, its last words: {last}" if last else f"exit code {code}"
 
 
 def last_line(log: Path) -> str:

@@ -118,7 +118,7 @@ def test_a_daemon_that_dies_is_told_with_its_last_word(tmp_path: Path) -> None:
     demo.log.write_text("first\norchd: the disk is full\n\n")
     with pytest.raises(Failure) as failed:
         wait_until_ready(ended_process(3), demo, lambda: False)
-    assert failed.value.lines[0] == "the demo's daemon ended (exit code 3): orchd: the disk is full"
+    assert failed.value.lines[0] == ("the demo's daemon ended (exit code 3, its last words: orchd: the disk is full)")
     assert str(demo.log) in failed.value.lines[1]
 
 
