@@ -35,7 +35,6 @@ HOUSE: Mapping[str, Place] = {
     "doctor": Place("orchestrator.cli.house:doctor", "Look for what would stop a job, and say how to mend it."),
     "daemon": Place("orchestrator.cli.house:daemon", "Run orchd here, in the foreground."),
     "demo": Place("orchestrator.cli.demo:demo", "Watch a training job survive three lost instances."),
-    "bundle": Place("orchestrator.cli.house:bundle", "Make the agent's bundle for foreign machines."),
 }
 
 

@@ -1,4 +1,4 @@
-"""`orch config`, `orch doctor`, `orch daemon`, `orch bundle`."""
+"""`orch config`, `orch doctor`, `orch daemon`."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.failures import Failure, Faults, NotRunning
+from orchestrator.cli.failures import Faults, NotRunning
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session, config_path
 from orchestrator.model import exits
@@ -86,26 +86,3 @@ def daemon(file: Path | None, state: Path | None) -> int:
     from orchestrator.cli.local import run_daemon
 
     return run_daemon(config_path(None if file is None else str(file), os.environ, os.geteuid()), state)
-
-
-@click.command(short_help="Make the agent's bundle.")
-@_config
-@click.option("--python", "python", default="3.11", show_default=True, help="The machines' Python, from 3.10 on.")
-@as_json
-def bundle(file: Path | None, python: str, as_json: bool) -> None:
-    """Make the agent's bundle for machines that have only Python, and put it into the object store.
-
-    \b
-    Example:  orch bundle --python 3.10
-    """
-    from orchestrator.cli.local import BundleFailed, make_bundle
-
-    path = config_path(None if file is None else str(file), os.environ, os.geteuid())
-    try:
-        digest = make_bundle(path, python)
-    except BundleFailed as error:
-        raise Failure(exits.FAILED, str(error)) from None
-    if as_json:
-        show_json({"digest": digest, "key": f"bundles/{digest}.tar"})
-    else:
-        click.echo(f"bundles/{digest}.tar is in the object store.")

@@ -63,22 +63,3 @@ def run_daemon(config: Path | None, state: Path | None) -> int:
     from orchestrator.daemon import main
 
     return main(config, state)
-
-
-class BundleFailed(Exception):
-    """The bundle could not be made; the sentence says why."""
-
-
-def make_bundle(path: Path | None, python: str) -> str:
-    """Make the agent's bundle and keep it in the object store; its digest. Raises BundleFailed."""
-    from orchestrator.agent.bundle import CannotBundle, build_bundle
-    from orchestrator.model.config import read_config
-    from orchestrator.objectstore import open_store
-
-    store = open_store(read_config(path, os.environ).object_store)
-    try:
-        data, digest = build_bundle(python)
-    except CannotBundle as error:
-        raise BundleFailed(str(error)) from None
-    store.put(f"bundles/{digest}.tar", data)
-    return digest
