@@ -8,6 +8,7 @@ pictures of a step depend on its number alone, and a checkpoint holds all that t
 person can watch) may be set.
 """
 
+import argparse
 import json
 import os
 import signal
@@ -92,14 +93,15 @@ def read_plan() -> Plan:
 
 
 def read_places() -> Places:
-    env = os.environ
-    progress = env.get("ORCH_PROGRESS_FILE")
-    return Places(
-        data=Path(env["ORCH_DATA"]),
-        checkpoints=Path(env["ORCH_CHECKPOINTS"]),
-        output=Path(env["ORCH_OUTPUT"]),
-        progress=Path(progress) if progress else None,
-    )
+    """Directories from the command line; those that are left out from orch's variables."""
+    env = os.environ.get
+    parser = argparse.ArgumentParser(description="Trains a small network on prepared digits.")
+    for name in ("data", "checkpoints", "output"):
+        known = env(f"ORCH_{name.upper()}")
+        parser.add_argument(f"--{name}", type=Path, default=known, required=known is None)
+    named = parser.parse_args()
+    progress = env("ORCH_PROGRESS_FILE")
+    return Places(named.data, named.checkpoints, named.output, Path(progress) if progress else None)
 
 
 def paced(steps: range, pace_s: float) -> Iterator[int]:

@@ -17,7 +17,7 @@ _LOOK_EVERY_S = 0.1
 
 # What the market does to the first GPU instances: seconds from launch to being taken.
 NOTICE_WINDOW_S = 8
-RECLAIMS = ((15.0, True), (17.0, True), (13.0, False))
+RECLAIMS = ((15.0, True), (17.0, True), (14.0, False))
 
 
 def config_text(demo: Demo, examples: Path) -> str:

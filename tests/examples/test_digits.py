@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from orchestrator.model.jobfile import read_job
+
 DIGITS = Path(__file__).parents[2] / "examples" / "digits"
 WITHIN_S = 60.0
 
@@ -158,3 +160,23 @@ def test_a_shard_is_the_same_bytes_whoever_prepares_it(tmp_path: Path) -> None:
         subprocess.run([sys.executable, str(DIGITS / "prepare.py")], env=env, check=True, capture_output=True)
         made.append((output / "digits-00001.npz").read_bytes())
     assert made[0] == made[1]
+
+
+def test_the_example_job_is_a_right_one_without_a_warning() -> None:
+    read = read_job((DIGITS / "job.toml").read_text())
+    assert read.warnings == ()
+    assert read.spec.preprocess is not None
+    assert (read.spec.preprocess.shards, read.spec.preprocess.instances) == (6, 3)
+
+
+def test_without_its_programs_the_job_fails_at_once_and_says_what_is_missing() -> None:
+    for command in _commands():
+        run = subprocess.run(["/bin/sh", "-c", command], env={}, capture_output=True, text=True)
+        assert run.returncode == 2
+        assert "DIGITS: is not set, see examples/README.md" in run.stderr
+
+
+def _commands() -> list[str]:
+    spec = read_job((DIGITS / "job.toml").read_text()).spec
+    assert spec.preprocess is not None
+    return [spec.preprocess.command, spec.train.command]
