@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import click
 
 from orchestrator.cli.commands import root
-from orchestrator.cli.failures import Failure
+from orchestrator.cli.failures import Failure, ReaderLeft
 from orchestrator.model import exits
 
 
 def run(argv: Sequence[str] | None) -> int:
     """Run one command line. Never raises; the answer is the exit code."""
     try:
+        _never_choke_on_a_character()
         return _run(argv)
-    except BrokenPipeError:
+    except (ReaderLeft, BrokenPipeError):
         return _reader_left()
     except (KeyboardInterrupt, click.Abort):
         return exits.INTERRUPTED
@@ -36,6 +37,13 @@ def _run(argv: Sequence[str] | None) -> int:
     return code if isinstance(code, int) else exits.OK
 
 
+def _never_choke_on_a_character() -> None:
+    """A terminal that cannot show a character shows its number instead."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
 def _tell(failure: Failure) -> int:
     for line in failure.lines:
         print(f"{failure.prefix}{line}", file=sys.stderr)
@@ -45,8 +53,8 @@ def _tell(failure: Failure) -> int:
 def _reader_left() -> int:
     """`orch ps | head`: the reader has enough. What is still buffered goes nowhere, quietly."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        os.dup2(nowhere, stream.fileno())
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
     return exits.READER_LEFT
 
 

@@ -1,10 +1,11 @@
 """`orch cancel`."""
 
 import time
+from typing import Any
 
 import click
 
-from orchestrator.cli.client import job_path
+from orchestrator.cli.client import Api, job_path
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session
 
@@ -23,14 +24,29 @@ def cancel(session: Session, job: str, wait: bool, as_json: bool) -> None:
     Example:  orch cancel resnet50
     """
     daemon = api(session)
-    answer = daemon.post(job_path(job, "cancel"), {})
-    found = answer["job"]
-    while wait and found["ended_at"] is None:
-        time.sleep(LOOK_EVERY_S)
-        found = daemon.get(job_path(found["id"]))
+    # By its id from here on: a newer job may take the name, and cancelling twice does nothing twice.
+    found = daemon.get(job_path(job))["id"]
+    answer = daemon.post_again(job_path(found, "cancel"), {})
+    if wait and not answer["already_ended"]:
+        answer["job"] = _ended(daemon.waiting(), found)
     if as_json:
-        show_json({"job": found, "already_ended": answer["already_ended"]})
-    elif answer["already_ended"]:
-        click.echo(f"Job {found['id']} has {found['state']} already; nothing was cancelled.")
+        show_json(answer)
     else:
-        click.echo(f"Job {found['id']} is {found['state']}: {found['reason']}")
+        click.echo(_told(session, answer))
+
+
+def _ended(daemon: Api, job: str) -> dict[str, Any]:
+    while True:
+        found: dict[str, Any] = daemon.get(job_path(job))
+        if found["ended_at"] is not None:
+            return found
+        time.sleep(LOOK_EVERY_S)
+
+
+def _told(session: Session, answer: dict[str, Any]) -> str:
+    job = answer["job"]
+    if answer["already_ended"]:
+        return f"Job {job['id']} has {job['state']} already; nothing was cancelled."
+    if job["ended_at"] is not None:
+        return f"Job {job['id']} is {job['state']}: {job['reason']}"
+    return f"Job {job['id']} is being cancelled. Whether all is gone:  {session.command('show', job['id'])}"

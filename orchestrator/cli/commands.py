@@ -1,11 +1,13 @@
 """The commands by name: their help in a line, and where each is loaded from when it is typed."""
 
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import click
 
+from orchestrator.cli.failures import ReaderLeft
 from orchestrator.cli.places import Session, socket_path
 
 
@@ -41,6 +43,16 @@ HOUSE: Mapping[str, Place] = {
 class LazyGroup(click.Group):
     """A group whose help comes from tables: no command is imported before it is typed."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _noticing_who_leaves():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _noticing_who_leaves():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*JOBS, *HOUSE]
 
@@ -59,6 +71,15 @@ class LazyGroup(click.Group):
         for title, places in (("Jobs", JOBS), ("House", HOUSE)):
             with formatter.section(title):
                 formatter.write_dl([(name, place.line) for name, place in places.items()])
+
+
+@contextmanager
+def _noticing_who_leaves() -> Iterator[None]:
+    """Click ends the process as failed where a pipe is broken; what ends it is ours to say."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ReaderLeft from None
 
 
 def _load(target: str) -> click.Command:

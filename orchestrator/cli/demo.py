@@ -76,7 +76,7 @@ def _tools(view: "View") -> "Tools":
 
 
 def _program() -> tuple[str, ...]:
-    from orchestrator.cli.demo_places import program
+    from orchestrator.cli.program import program
 
     return program(sys.argv[0], Path.cwd())
 
@@ -90,8 +90,8 @@ def _check(outcome: "Outcome") -> None:
 
 
 def _what_next(outcome: "Outcome") -> list[str]:
-    from orchestrator.cli.demo_places import shortest
     from orchestrator.cli.demo_run import next_commands
+    from orchestrator.cli.program import shortest
 
     job_file = shortest(outcome.example / "job.toml", Path.cwd())
     commands = next_commands(outcome, _program(), job_file)

@@ -4,7 +4,6 @@ import fcntl
 import json
 import shlex
 import shutil
-import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
@@ -96,22 +95,6 @@ def examples_dir() -> Path | None:
     package = Path(__file__).parents[1]
     found = [place for place in (package / "examples", package.parent / "examples") if place.is_dir()]
     return found[0] if found else None
-
-
-def program(argv0: str, cwd: Path) -> tuple[str, ...]:
-    """How to call `orch` so that it works as printed, from here."""
-    path = Path(argv0)
-    if path.name != "orch":
-        return (sys.executable, "-m", "orchestrator.cli")
-    on_path = shutil.which("orch")
-    if on_path and path.exists() and path.samefile(on_path):
-        return ("orch",)
-    return (shortest(path.absolute(), cwd),)
-
-
-def shortest(path: Path, cwd: Path) -> str:
-    """The path as a person here would type it."""
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
 def command(program: tuple[str, ...], socket: Path, *words: str) -> str:

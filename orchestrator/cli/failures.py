@@ -1,8 +1,13 @@
 """How a command ends when it cannot do what was asked: an exit code, and lines for people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from orchestrator.model import exits
+
+
+class ReaderLeft(Exception):
+    """Whoever read our output stopped reading."""
 
 
 class Failure(Exception):
@@ -23,6 +28,21 @@ class Faults(Failure):
 
     def __init__(self, lines: Iterable[str]) -> None:
         super().__init__(exits.BAD_FILE, *lines)
+
+
+class BadJobFile(Faults):
+    """What the daemon found wrong with a job file; `found` has each fault's path, line and message."""
+
+    def __init__(self, found: Iterable[Mapping[str, Any]]) -> None:
+        self.found = tuple(found)
+        super().__init__(fault_line("job file", fault) for fault in self.found)
+
+
+def fault_line(file: str, fault: Mapping[str, Any]) -> str:
+    """`job.toml:12: train.comand: unknown key`, without what is not known."""
+    place = f"{file}:{fault['line']}" if fault.get("line") else file
+    key = f"{fault['path']}: " if fault.get("path") else ""
+    return f"{place}: {key}{fault['message']}"
 
 
 class Farewell(Failure):
@@ -49,5 +69,13 @@ class AnswerLost(Away):
     """The request went out and no answer came back: it may have had its effect."""
 
 
+class TooSlow(AnswerLost):
+    """No answer within the time that the call had."""
+
+
 class Answered(Failure):
     """The daemon said no, in words."""
+
+
+class NotNow(Answered):
+    """The daemon cannot at the moment, and asks to be asked again."""

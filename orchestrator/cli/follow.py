@@ -15,6 +15,7 @@ def events(api: Api, job: str | None, after: int, *, follow: bool) -> Iterator[d
         if answer["ended"] or (not follow and not answer["events"]):
             return
         after = answer["last"]
+        api = api.waiting()
 
 
 def printed(api: Api, job: str, attempt: int | None, stage: str | None, *, follow: bool) -> Iterator[dict[str, Any]]:
@@ -32,3 +33,4 @@ def printed(api: Api, job: str, attempt: int | None, stage: str | None, *, follo
         if answer["ended"] or (not follow and not answer["chunks"]):
             return
         cursor = answer["cursor"]
+        api = api.waiting()

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.failures import Faults, NotRunning
+from orchestrator.cli.failures import Faults, NotRunning, fault_line
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session, config_path
 from orchestrator.model import exits
@@ -35,7 +35,7 @@ def check(file: Path | None, as_json: bool) -> None:
     if as_json:
         show_json({"file": str(path) if path else None, "faults": faults})
     if faults:
-        raise Faults([] if as_json else (f"{path}: {fault}" for fault in faults))
+        raise Faults([] if as_json else (fault_line(str(path or "the defaults"), fault) for fault in faults))
     if not as_json:
         click.echo(f"{path or 'The embedded defaults'}: nothing is wrong.")
 
@@ -54,24 +54,31 @@ def doctor(session: Session, as_json: bool) -> int:
         show_json(findings)
     else:
         for one in findings:
-            click.echo(f"{'ok  ' if one['ok'] else 'BAD '} {one['subject']}: {one['message']}")
-            if one["mend"]:
-                click.echo(f"     {one['mend']}")
+            click.echo("\n".join(_finding_lines(one)))
     return exits.OK if all(one["ok"] for one in findings) else exits.FAILED
 
 
+def _finding_lines(one: dict[str, Any]) -> list[str]:
+    told = f"{'ok  ' if one['ok'] else 'BAD '} {one['subject']}: {one['message']}"
+    return [told, f"     to mend it: {one['mend']}"] if one["mend"] else [told]
+
+
 def _findings(session: Session) -> list[dict[str, Any]]:
+    """The daemon's; where none runs, that, and what can be seen without one."""
     try:
         health = api(session).get("/v1/health")
     except NotRunning as away:
         from orchestrator.cli.local import preflight
 
         mend = "start it with `orch daemon`, or name its socket with --socket"
-        missing = {"subject": "daemon", "ok": False, "message": str(away), "mend": mend}
+        missing = _finding(False, f"none runs: {away.lines[0].partition('; ')[0]}", mend)
         return [missing, *preflight(config_path(None, os.environ, os.geteuid()))]
     about = f"version {health['version']}, pid {health['pid']}, state in {health['state_dir']}"
-    daemon = {"subject": "daemon", "ok": True, "message": about, "mend": ""}
-    return [daemon, *api(session).get("/v1/doctor")["findings"]]
+    return [_finding(True, about, ""), *api(session).get("/v1/doctor")["findings"]]
+
+
+def _finding(ok: bool, message: str, mend: str) -> dict[str, Any]:
+    return {"subject": "daemon", "ok": ok, "message": message, "mend": mend}
 
 
 @click.command(short_help="Run orchd here, in the foreground.")

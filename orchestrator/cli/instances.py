@@ -4,6 +4,7 @@ import click
 
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session
+from orchestrator.cli.show import phase
 from orchestrator.cli.table import age, table, usd
 
 
@@ -24,18 +25,17 @@ def instances(session: Session, everything: bool, as_json: bool) -> None:
     if not found:
         click.echo("No instances.")
         return
-    heads = ("ID", "JOB", "STAGE", "TRY", "PHASE", "AGE", "USD", "POOL")
+    heads = ("ID", "JOB", "FOR", "PHASE", "AGE", "USD", "POOL")
     rows = [
         (
             one["id"],
             one["job_name"],
-            one["stage"],
-            one["attempt"],
-            "under notice" if one["notice"] and one["phase"] != "terminated" else one["phase"],
+            f"{one['stage']} {one['attempt']}",
+            phase(one),
             age(one["launched_at"], one["ended_at"]),
             usd(one["cost_usd"]),
             one["pool"],
         )
         for one in found
     ]
-    click.echo(table(heads, rows))
+    click.echo(table(heads, rows, shorten=("JOB", "POOL")))

@@ -5,7 +5,10 @@ Each room is loaded when it is needed, so that no other command pays for it.
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from providers.base import Provider
 
 
 def living_instances(cloud: Path) -> list[str]:
@@ -29,8 +32,8 @@ def terminate_instances(cloud: Path) -> None:
     provider.describe(alive)
 
 
-def check_config(path: Path | None) -> list[str]:
-    """What is wrong with a config file, its providers' tables included."""
+def check_config(path: Path | None) -> list[dict[str, Any]]:
+    """What is wrong with a config file, its providers' tables included: path, line and message of each fault."""
     from orchestrator.daemon import CannotStart, open_providers
     from orchestrator.model.config import read_config
     from orchestrator.model.faults import BadFile
@@ -38,9 +41,9 @@ def check_config(path: Path | None) -> list[str]:
     try:
         open_providers(read_config(path, os.environ))
     except BadFile as bad:
-        return [str(fault) for fault in bad.faults]
+        return [{"path": fault.path, "line": fault.line, "message": fault.message} for fault in bad.faults]
     except CannotStart as error:
-        return [str(error)]
+        return [{"path": "", "line": None, "message": str(error)}]
     return []
 
 
@@ -54,7 +57,18 @@ def preflight(path: Path | None) -> list[dict[str, Any]]:
         providers = open_providers(read_config(path, os.environ))
     except (BadFile, CannotStart) as error:
         return [{"subject": "config", "ok": False, "message": str(error), "mend": "`orch config check`"}]
-    found = [finding for provider in providers.values() for finding in provider.preflight()]
+    return [finding for name, provider in providers.items() for finding in _findings(name, provider)]
+
+
+def _findings(name: str, provider: "Provider") -> list[dict[str, Any]]:
+    """The provider's preflight; one that does not answer is a finding too."""
+    from providers.base import ProviderError
+
+    try:
+        found = provider.preflight()
+    except ProviderError as error:
+        mend = "look at the provider's status and at this machine's network"
+        return [{"subject": f"provider {name}", "ok": False, "message": str(error), "mend": mend}]
     return [{"subject": f.subject, "ok": f.ok, "message": f.message, "mend": f.mend} for f in found]
 
 

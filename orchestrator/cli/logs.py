@@ -10,6 +10,8 @@ from orchestrator.cli import follow as following
 from orchestrator.cli.options import api, as_json, farewell, json_line
 from orchestrator.cli.places import Session
 
+_LONGEST_LINE = 64 * 1024  # characters that wait for the end of their line
+
 
 @click.command(short_help="Print what a job's stages printed.")
 @click.argument("job")
@@ -19,9 +21,10 @@ from orchestrator.cli.places import Session
 @as_json
 @click.pass_obj
 def logs(session: Session, job: str, follow: bool, attempt: int | None, stage: str | None, as_json: bool) -> None:
-    """Print what a job's stages printed, each line with where it comes from.
+    """Print what a job's stages printed, each line with its stage and the number of its attempt.
 
     When an instance dies without a notice, what it printed in its last half second may be missing.
+    With --json each piece is an object on a line of its own.
 
     \b
     Example:  orch logs resnet50 -f
@@ -40,18 +43,35 @@ def logs(session: Session, job: str, follow: bool, attempt: int | None, stage: s
 def print_pieces(pieces: Iterable[dict[str, Any]]) -> None:
     """Lines with their label; one that is cut by a piece's end waits for its rest."""
     rests: dict[str, str] = {}
-    for piece in pieces:
-        label = label_of(piece)
-        *whole, rests[label] = (rests.get(label, "") + piece["text"]).split("\n")
-        for line in whole:
-            sys.stdout.write(f"{label} | {line}\n")
-        sys.stdout.flush()
-    for label, rest in rests.items():
-        if rest:
-            sys.stdout.write(f"{label} | {rest}\n")
+    try:
+        for piece in pieces:
+            label = label_of(piece)
+            *whole, rests[label] = _lines(rests.get(label, "") + piece["text"])
+            _print(label, whole)
+            sys.stdout.flush()
+    finally:
+        for label, rest in rests.items():
+            _print(label, [rest] if rest else [])
+
+
+def _lines(text: str) -> list[str]:
+    """The whole lines, and last what is not whole yet; one without an end is cut."""
+    *whole, rest = text.split("\n")
+    return [*whole, rest] if len(rest) <= _LONGEST_LINE else [*whole, rest, ""]
+
+
+def _print(label: str, lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{label} | {_as_seen(line)}\n")
+
+
+def _as_seen(line: str) -> str:
+    """What a terminal would show of a line that a progress bar wrote over and over."""
+    return line.rstrip("\r").rpartition("\r")[2]
 
 
 def label_of(piece: dict[str, Any]) -> str:
-    """Which stage, which attempt, which stream."""
+    """Which stage, which stream of it, which node, which attempt."""
     name = piece["stage"] if piece["stream"] == piece["stage"] else f"{piece['stage']}/{piece['stream']}"
-    return f"{name} {piece['attempt']}"
+    node = f"@{piece['rank']}" if piece["rank"] and piece["stage"] == "train" else ""
+    return f"{name}{node} {piece['attempt']}"

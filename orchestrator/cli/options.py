@@ -34,7 +34,6 @@ def json_line(value: Any) -> None:
 def farewell(session: Session, job: str, back: tuple[str, ...]) -> Farewell:
     """Ctrl-C while following: the job goes on, and these commands come back to it or end it (B132)."""
     return Farewell(
-        "",
         f"Job {job} goes on without you.",
         f"Come back to it:  {session.command(*back)}",
         f"Cancel it:        {session.command('cancel', job)}",

@@ -1,6 +1,7 @@
 """Where this person's orch has its files: the socket, the state, the config, the defaults."""
 
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,11 @@ class Session:
     socket_option: str | None = None
 
     def command(self, *words: str) -> str:
-        """A command line that works as printed, for the same daemon as this one."""
+        """A command line that works as printed, here and for the same daemon as this one."""
+        from orchestrator.cli.program import program
+
         named = () if self.socket_option is None else ("--socket", self.socket_option)
-        return shlex.join(("orch", *named, *words))
+        return shlex.join((*program(sys.argv[0], Path.cwd()), *named, *words))
 
 
 def socket_path(option: str | None, env: Mapping[str, str], uid: int) -> str:

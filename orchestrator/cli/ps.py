@@ -38,4 +38,4 @@ def ps(session: Session, everything: bool, as_json: bool) -> None:
         )
         for job in jobs
     ]
-    click.echo(table(heads, rows))
+    click.echo(table(heads, rows, shorten=("NAME",)))

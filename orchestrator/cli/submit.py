@@ -1,7 +1,7 @@
 """`orch submit` and `orch plan`."""
 
-import os
 import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,16 @@ import click
 
 from orchestrator.cli import follow as following
 from orchestrator.cli.client import Api, job_path
-from orchestrator.cli.events import event_line
-from orchestrator.cli.failures import Failure, Faults
-from orchestrator.cli.options import api, as_json, farewell, show_json
-from orchestrator.cli.places import Session, user_config_dir
+from orchestrator.cli.events import tell_events
+from orchestrator.cli.failures import AnswerLost, Farewell
+from orchestrator.cli.jobtext import JobText, read_job_text
+from orchestrator.cli.options import api, as_json, farewell, json_line, show_json
+from orchestrator.cli.places import Session
 from orchestrator.cli.table import table
 from orchestrator.model import exits
+
+Json = dict[str, Any]
+_SHOWN_OF_A_KIND = 5
 
 _file = click.argument("file", type=click.Path(path_type=Path))
 _set = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Override a key of the file.")
@@ -29,33 +33,56 @@ _set = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", hel
 def submit(session: Session, file: Path, settings: tuple[str, ...], follow: bool, as_json: bool) -> int:
     """Hand in a job file. Your defaults are in ~/.config/orch/defaults.toml.
 
+    With -f the exit code says whether the job succeeded. With -f and --json, first the job and then each
+    event is an object on a line of its own.
+
     \b
     Example:  orch submit job.toml --set train.env.SEED=2 -f
     """
     daemon = api(session)
-    # Made before the first try: however often the request is sent, it is one job (B136).
-    body = {"toml": _text(file, settings), "idempotency_key": uuid.uuid4().hex}
-    answer = _ask(file, lambda: daemon.post_again("/v1/jobs", body))
+    answer = _hand_in(session, daemon, read_job_text(file, settings))
     job = answer["job"]
     _warn(answer["warnings"])
-    if as_json and not follow:
+    if follow:
+        return _follow(session, daemon, job, _json_lines if as_json else tell_events)
+    if as_json:
         show_json(job)
         return exits.OK
     click.echo(f"Job {job['name']} is submitted as {job['id']}.")
-    if not follow:
-        click.echo(f"Watch it:  {session.command('events', job['id'], '-f')}")
-        return exits.OK
-    return _follow(session, daemon, job["id"])
+    click.echo(f"Watch it:  {session.command('events', job['id'], '-f')}")
+    return exits.OK
 
 
-def _follow(session: Session, daemon: Api, job: str) -> int:
+def _hand_in(session: Session, daemon: Api, text: JobText) -> Json:
+    # The key is made before the first try: however often the request is sent, it is one job (B136).
+    body = {"toml": text.toml, "idempotency_key": uuid.uuid4().hex}
+    look = f"whether it was handed in:  {session.command('ps')}"
     try:
-        for event in following.events(daemon, job, 0, follow=True):
-            click.echo(event_line(event))
+        with text.naming_faults():
+            answer: Json = daemon.post_again("/v1/jobs", body)
+    except AnswerLost as lost:
+        raise type(lost)(*lost.lines, look) from None
     except KeyboardInterrupt:
-        raise farewell(session, job, ("events", job, "-f")) from None
-    state = daemon.get(job_path(job))["state"]
+        raise Farewell(f"Interrupted before the daemon answered; {look}") from None
+    return answer
+
+
+def _follow(session: Session, daemon: Api, job: Json, tell: Callable[[Iterator[Json]], None]) -> int:
+    try:
+        if tell is _json_lines:
+            json_line(job)
+        else:
+            click.echo(f"Job {job['name']} is submitted as {job['id']}.")
+        tell(following.events(daemon, job["id"], 0, follow=True))
+        state = daemon.waiting().get(job_path(job["id"]))["state"]
+    except KeyboardInterrupt:
+        raise farewell(session, job["id"], ("events", job["id"], "-f")) from None
     return exits.OK if state == "succeeded" else exits.FAILED
+
+
+def _json_lines(events: Iterator[Json]) -> None:
+    for event in events:
+        json_line(event)
 
 
 @click.command(short_help="Say what would be chosen for a job file.")
@@ -69,68 +96,51 @@ def plan(session: Session, file: Path, settings: tuple[str, ...], as_json: bool)
     \b
     Example:  orch plan job.toml
     """
-    daemon = api(session)
-    answer = _ask(file, lambda: daemon.post("/v1/plan", {"toml": _text(file, settings)}))
+    text = read_job_text(file, settings)
+    with text.naming_faults():
+        answer = api(session).post_again("/v1/plan", {"toml": text.toml})
     if as_json:
         show_json(answer)
         return
     for stage in answer["stages"]:
-        click.echo("\n".join(_stage_lines(stage)))
+        click.echo("\n".join([*stage_lines(stage), ""]))
     for stage_name, variables in answer["environment"].items():
         for name, value in variables.items():
             click.echo(f"{stage_name}.env.{name} = {value}")
     _warn(answer["warnings"])
 
 
-def _stage_lines(stage: dict[str, Any]) -> list[str]:
-    count = stage["instances"]
-    plural = "instance" if count == 1 else "instances"
-    rows = [(one["usd_per_hour"], one["pool"], one["verdict"]) for one in stage["considered"]]
+def stage_lines(stage: Json) -> list[str]:
+    """What would be chosen for a stage, and what else there is: of each verdict the cheapest pools."""
+    instances = "1 instance" if stage["instances"] == 1 else f"{stage['instances']} instances"
+    by_verdict: dict[str, list[Json]] = {}
+    for one in stage["considered"]:
+        by_verdict.setdefault(one["verdict"], []).append(one)
+    shown = [one for alike in by_verdict.values() for one in alike[:_SHOWN_OF_A_KIND]]
+    rows = [(one["usd_per_hour"], one["pool"], one["verdict"]) for one in shown]
     return [
-        f"{stage['stage']}: {count} {plural}; {stage['reason']}",
-        table(("USD/H", "POOL", "VERDICT"), rows),
-        "",
+        f"{stage['stage']}: {instances}; {stage['reason']}",
+        *_price_lines(stage["choice"]),
+        table(("USD/H", "POOL", "VERDICT"), rows, shorten=("POOL", "VERDICT")),
+        *(_more(verdict, len(alike) - _SHOWN_OF_A_KIND) for verdict, alike in by_verdict.items() if _hidden(alike)),
     ]
+
+
+def _price_lines(choice: Json | None) -> list[str]:
+    if choice is None:
+        return []
+    bid = "" if choice["bid_usd_per_hour"] is None else f"; the bid is {choice['bid_usd_per_hour']} USD/h"
+    return [f"{choice['usd_per_hour']} USD/h an instance, on demand {choice['on_demand_usd_per_hour']} USD/h{bid}"]
+
+
+def _hidden(alike: list[Json]) -> bool:
+    return len(alike) > _SHOWN_OF_A_KIND
+
+
+def _more(verdict: str, number: int) -> str:
+    return f"and {number} more: {verdict}"
 
 
 def _warn(warnings: list[str]) -> None:
     for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-# ---------------------------------------------------------------- the file
-
-
-def _text(file: Path, settings: tuple[str, ...]) -> str:
-    """The file with the user's defaults and `--set`."""
-    text = _read(file)
-    defaults = user_config_dir(os.environ) / "defaults.toml"
-    if not settings and not defaults.exists():
-        return text
-    from orchestrator.model.faults import BadFile
-    from orchestrator.model.overrides import apply_overrides, merge_defaults
-
-    try:
-        if defaults.exists():
-            text = merge_defaults(text, _read(defaults))
-        return apply_overrides(text, settings)
-    except BadFile as bad:
-        raise Faults(f"{file}:{fault}" for fault in bad.faults) from None
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise Failure(exits.BAD_FILE, f"{file} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise Faults([f"{file}:{line}: the file is not UTF-8"]) from None
-
-
-def _ask(file: Path, ask: Any) -> Any:
-    """The daemon's answer; faults of the file are told with its name."""
-    try:
-        return ask()
-    except Faults as faults:
-        raise Faults(f"{file}:{line}" if line[:1].isdigit() else f"{file}: {line}" for line in faults.lines) from None
