@@ -14,14 +14,15 @@ from orchestrator.model.faults import BadFile, Fault
 def apply_overrides(text: str, settings: Sequence[str]) -> str:
     """The text with `train.env.X=1` and the like set. Raises BadFile.
 
-    A value is read as TOML, and as a plain string where it is none.
+    A value is read as TOML, and as a plain string where it is none, or where the key takes only strings.
     """
     document = _parse(text)
     for setting in settings:
         path, sign, value = setting.partition("=")
         if not sign or not all(path.split(".")):
             raise BadFile([Fault("", None, f"--set {setting}: write KEY=VALUE, such as train.env.SEED=1")])
-        _set(document, path.strip().split("."), _value(value.strip()), setting)
+        parts = path.strip().split(".")
+        _set(document, parts, _value(parts, value.strip()), setting)
     return tomlkit.dumps(document)
 
 
@@ -39,11 +40,17 @@ def _parse(text: str) -> tomlkit.TOMLDocument:
         raise BadFile([Fault("", None, f"this is not TOML: {error}")]) from None
 
 
-def _value(text: str) -> Any:
+def _value(parts: Sequence[str], text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    return text if _takes_strings(parts) and not isinstance(value, str) else value
+
+
+def _takes_strings(parts: Sequence[str]) -> bool:
+    """Variables and labels: `train.env.SEED=2` is what a person types."""
+    return "env" in parts[:-1] or parts[0] == "labels"
 
 
 def _set(table: Any, parts: list[str], value: Any, setting: str) -> None:
