@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.client import Api, job_path
+from orchestrator.cli.client import Api, job_id, job_path
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session
 
@@ -24,8 +24,7 @@ def cancel(session: Session, job: str, wait: bool, as_json: bool) -> None:
     Example:  orch cancel resnet50
     """
     daemon = api(session)
-    # By its id from here on: a newer job may take the name, and cancelling twice does nothing twice.
-    found = daemon.get(job_path(job))["id"]
+    found = job_id(daemon, job)
     answer = daemon.post_again(job_path(found, "cancel"), {})
     if wait and not answer["already_ended"]:
         answer["job"] = _ended(daemon.waiting(), found)

@@ -224,3 +224,8 @@ def job_path(name: str, *rest: str) -> str:
     if not name or "/" in name:
         raise Failure(exits.NOT_FOUND, f"no job {name!r}; `orch ps --all` lists them")
     return "/".join(("/v1/jobs", quote(name, safe="", errors="replace"), *rest))
+
+
+def job_id(daemon: Api, name: str) -> str:
+    """The id of a job, for who asks about it more than once: a newer job may take the name meanwhile."""
+    return str(daemon.get(job_path(name))["id"])

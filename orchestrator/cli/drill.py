@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import follow as following
-from orchestrator.cli.client import Api, job_path
+from orchestrator.cli.client import Api, job_id, job_path
 from orchestrator.cli.events import event_line
 from orchestrator.cli.failures import AnswerLost, Farewell
 from orchestrator.cli.options import api, as_json, farewell, show_json
@@ -38,6 +38,7 @@ def drill(session: Session, job: str, window: float | None, unannounced: bool, a
     daemon = api(session)
     if window is not None and unannounced:
         raise click.UsageError("--window is the length of a notice, and --unannounced gives none")
+    job = job_id(daemon, job)
     before = _last_event(daemon, job)
     found = _ask(session, daemon, job, {"window_s": window, "announced": not unannounced})
     tell = (lambda _line: None) if as_json else click.echo

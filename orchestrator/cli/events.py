@@ -1,5 +1,6 @@
 """`orch events` and `orch explain`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import follow as following
-from orchestrator.cli.client import Api, job_path
+from orchestrator.cli.client import Api, job_id, job_path
 from orchestrator.cli.options import api, as_json, farewell, json_line, show_json
 from orchestrator.cli.places import Session
 from orchestrator.cli.table import clock, day
@@ -31,8 +32,9 @@ def events(session: Session, job: str | None, follow: bool, as_json: bool) -> No
     \b
     Example:  orch events resnet50 -f
     """
-    found = following.events(api(session), job, 0, follow=follow)
+    daemon = api(session)
     try:
+        found = following.events(daemon, job and job_id(daemon, job), 0, follow=follow)
         if as_json:
             for event in found:
                 json_line(event)
@@ -72,7 +74,8 @@ def explain(session: Session, job: str, as_json: bool) -> None:
     Example:  orch explain resnet50
     """
     daemon = api(session)
-    history = list(_telling(daemon, daemon.get(job_path(job))["id"]))
+    job = job_id(daemon, job)
+    history = list(_telling(daemon, job))
     detail = daemon.get(job_path(job))  # asked last, so that the end is not older than the history
     if as_json:
         show_json({"job": detail["id"], "state": detail["state"], "reason": detail["reason"], "history": history})
@@ -96,7 +99,8 @@ def history_lines(events: Iterable[Event]) -> list[str]:
 
 
 def _said(same: list[Event]) -> str:
-    times = f" ({len(same)} times)" if len(same) > 1 else ""
+    number = max(Counter(event["name"] for event in same).values())
+    times = f" ({number} times)" if number > 1 else ""
     return f"{clock(same[0]['at'])}  {_sentence(same[0])}{times}"
 
 

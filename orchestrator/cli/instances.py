@@ -5,7 +5,7 @@ import click
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session
 from orchestrator.cli.show import phase
-from orchestrator.cli.table import age, table, usd
+from orchestrator.cli.table import age, table
 
 
 @click.command(short_help="List the instances.")
@@ -25,7 +25,7 @@ def instances(session: Session, everything: bool, as_json: bool) -> None:
     if not found:
         click.echo("No instances.")
         return
-    heads = ("ID", "JOB", "FOR", "PHASE", "AGE", "USD", "POOL")
+    heads = ("ID", "JOB", "FOR", "PHASE", "AGE", "POOL")
     rows = [
         (
             one["id"],
@@ -33,7 +33,6 @@ def instances(session: Session, everything: bool, as_json: bool) -> None:
             f"{one['stage']} {one['attempt']}",
             phase(one),
             age(one["launched_at"], one["ended_at"]),
-            usd(one["cost_usd"]),
             one["pool"],
         )
         for one in found

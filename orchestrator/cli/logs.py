@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from orchestrator.cli import follow as following
+from orchestrator.cli.client import job_id
 from orchestrator.cli.options import api, as_json, farewell, json_line
 from orchestrator.cli.places import Session
 
@@ -29,8 +30,9 @@ def logs(session: Session, job: str, follow: bool, attempt: int | None, stage: s
     \b
     Example:  orch logs resnet50 -f
     """
-    pieces = following.printed(api(session), job, attempt, stage, follow=follow)
+    daemon = api(session)
     try:
+        pieces = following.printed(daemon, job_id(daemon, job), attempt, stage, follow=follow)
         if as_json:
             for piece in pieces:
                 json_line(piece)

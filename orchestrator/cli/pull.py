@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from orchestrator.cli.client import Api, job_path
+from orchestrator.cli.client import Api, job_id, job_path
 from orchestrator.cli.failures import Failure
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session
@@ -35,7 +35,7 @@ def pull(session: Session, job: str, directory: Path, force: bool, as_json: bool
     Example:  orch pull resnet50 ./resnet50
     """
     daemon = api(session)
-    job = daemon.get(job_path(job))["id"]  # a newer job may take the name meanwhile
+    job = job_id(daemon, job)
     files = daemon.get(job_path(job, "output"))["files"]
     places = {file["path"]: place_of(directory, file["path"]) for file in files}
     wanted = [file for file in files if not _has(places[file["path"]], file)]
