@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from orchestrator.model.config import Config
     from providers.base import Provider
 
 
@@ -33,18 +34,34 @@ def terminate_instances(cloud: Path) -> None:
 
 
 def check_config(path: Path | None) -> list[dict[str, Any]]:
-    """What is wrong with a config file, its providers' tables included: path, line and message of each fault."""
+    """What is wrong with a config file, its providers' tables included: path, line and message of each fault.
+
+    A provider reads its table when it is opened; here that happens in a directory of its own, because a
+    check leaves nothing behind and anybody may run it.
+    """
+    import tempfile
+
     from orchestrator.daemon import CannotStart, open_providers
     from orchestrator.model.config import read_config
     from orchestrator.model.faults import BadFile
 
     try:
-        open_providers(read_config(path, os.environ))
+        with tempfile.TemporaryDirectory(prefix="orch-check-") as scratch:
+            open_providers(_elsewhere(read_config(path, os.environ), scratch))
     except BadFile as bad:
         return [{"path": fault.path, "line": fault.line, "message": fault.message} for fault in bad.faults]
     except CannotStart as error:
         return [{"path": "", "line": None, "message": str(error)}]
     return []
+
+
+def _elsewhere(config: "Config", directory: str) -> "Config":
+    """The config with its providers' state in this directory."""
+    tables = {
+        name: {**table, "state_dir": f"{directory}/{name}"} if isinstance(table.get("state_dir"), str) else table
+        for name, table in config.providers.items()
+    }
+    return config.model_copy(update={"providers": tables})
 
 
 def preflight(path: Path | None) -> list[dict[str, Any]]:
