@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import click
 
 from orchestrator.cli.failures import ReaderLeft
-from orchestrator.cli.places import Session, socket_path
 
 
 class Place(NamedTuple):
@@ -121,4 +120,6 @@ def root(ctx: click.Context, socket: str | None) -> None:
     Example:  orch submit job.toml -f
     Each command has its own help:  orch COMMAND --help
     """
+    from orchestrator.cli.places import Session, socket_path  # only here: --help does without
+
     ctx.obj = Session(socket_path(socket, os.environ, os.geteuid()), socket)
