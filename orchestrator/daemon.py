@@ -25,6 +25,7 @@ from orchestrator import lock, log, systemd
 from orchestrator.api.app import build_app
 from orchestrator.api.printed import Printed
 from orchestrator.api.rooms import Rooms
+from orchestrator.bundle import key_of
 from orchestrator.control.clock import Clock
 from orchestrator.control.cloud import ThreadedCloud
 from orchestrator.control.desk import Desk
@@ -115,6 +116,15 @@ def open_objects(url: str) -> ObjectStore:
     return store
 
 
+def check_bundle(settings: Config, objects: ObjectStore) -> None:
+    """Raises CannotStart where instances would be told to fetch a bundle that is not there."""
+    if settings.bundle is None or objects.exists(key_of(settings.bundle)):
+        return
+    raise CannotStart(
+        f"bundle: {key_of(settings.bundle)} is not in {settings.object_store}; `orch bundle` makes one and names it"
+    )
+
+
 def rules_of(settings: Config) -> Rules:
     """What the control room goes by."""
     waits = settings.timings.model_dump(exclude={"monitor_poll_s"})
@@ -142,6 +152,7 @@ async def _house(settings: Config, db: Database) -> House:
         key=ours.key,
         control_url=f"unix://{settings.socket}",
         object_store_url=settings.object_store,
+        bundle_digest=settings.bundle,
         monitor_poll_s=settings.timings.monitor_poll_s,
     )
 
@@ -152,6 +163,7 @@ async def _house(settings: Config, db: Database) -> House:
 async def _serve(where: Where, settings: Config) -> None:
     logger = structlog.get_logger("orchd")
     objects = open_objects(settings.object_store)
+    check_bundle(settings, objects)
     migrate(settings.database)
     db = open_database(settings.database)
     clouds = {name: ThreadedCloud(one) for name, one in open_providers(settings).items()}

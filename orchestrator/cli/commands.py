@@ -35,6 +35,7 @@ HOUSE: Mapping[str, Place] = {
     "config": Place("orchestrator.cli.house:config", "Check a config file."),
     "doctor": Place("orchestrator.cli.house:doctor", "Look for what would stop a job, and say how to mend it."),
     "daemon": Place("orchestrator.cli.house:daemon", "Run orchd here, in the foreground."),
+    "bundle": Place("orchestrator.cli.house:bundle", "Make the agent's bundle, for machines that have only Python."),
     "demo": Place("orchestrator.cli.demo:demo", "Watch a training job survive three lost instances."),
 }
 

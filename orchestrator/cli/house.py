@@ -1,17 +1,22 @@
-"""`orch config`, `orch doctor`, `orch daemon`."""
+"""`orch config`, `orch doctor`, `orch daemon`, `orch bundle`."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from orchestrator.cli.failures import Faults, NotRunning, fault_line
+from orchestrator.cli.failures import Failure, Faults, NotRunning, fault_line
 from orchestrator.cli.options import api, as_json, show_json
 from orchestrator.cli.places import Session, config_path
 from orchestrator.model import exits
 
 _config = click.option("--config", "file", type=click.Path(path_type=Path), help="[$ORCH_CONFIG, or the usual one]")
+
+_state = click.option(
+    "--state", type=click.Path(file_okay=False, path_type=Path), help="[$ORCH_STATE, or the usual one]"
+)
 
 
 @click.group(short_help="Check a config file.")
@@ -83,7 +88,7 @@ def _finding(ok: bool, message: str, mend: str) -> dict[str, Any]:
 
 @click.command(short_help="Run orchd here, in the foreground.")
 @_config
-@click.option("--state", type=click.Path(file_okay=False, path_type=Path), help="[$ORCH_STATE, or the usual one]")
+@_state
 def daemon(file: Path | None, state: Path | None) -> int:
     """Run orchd here, in the foreground. SIGTERM ends it and leaves instances running; SIGHUP reloads.
 
@@ -93,3 +98,31 @@ def daemon(file: Path | None, state: Path | None) -> int:
     from orchestrator.cli.local import run_daemon
 
     return run_daemon(config_path(None if file is None else str(file), os.environ, os.geteuid()), state)
+
+
+@click.command(short_help="Make the agent's bundle, for machines that have only Python.")
+@_config
+@_state
+@click.option("--python", metavar="VERSION", default="{}.{}".format(*sys.version_info), show_default=True)
+@click.option("--processor", metavar="NAME", default=os.uname().machine, show_default=True)
+@as_json
+def bundle(file: Path | None, state: Path | None, python: str, processor: str, as_json: bool) -> None:
+    """Make the agent's bundle, for machines that have only Python, and put it into the object store.
+
+    VERSION is the machines' Python, 3.10 or newer; NAME is their processor, x86_64 or aarch64.
+
+    \b
+    Example:  orch bundle --python 3.10
+    """
+    from orchestrator.cli.local import CannotBundle, keep_bundle
+
+    config = config_path(None if file is None else str(file), os.environ, os.geteuid())
+    try:
+        digest = keep_bundle(config, state, python, processor)
+    except CannotBundle as error:
+        raise Failure(exits.FAILED, str(error)) from None
+    if as_json:
+        show_json({"digest": digest, "key": f"bundles/{digest}.tar"})
+        return
+    click.echo(f"bundles/{digest}.tar is in the object store. To use it, say in the config file:")
+    click.echo(f'bundle = "{digest}"')

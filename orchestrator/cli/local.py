@@ -94,3 +94,22 @@ def run_daemon(config: Path | None, state: Path | None) -> int:
     from orchestrator.daemon import main
 
     return main(config, state)
+
+
+class CannotBundle(Exception):
+    """The bundle could not be made or kept; the sentence says why."""
+
+
+def keep_bundle(config: Path | None, state: Path | None, python: str, processor: str) -> str:
+    """Make the agent's bundle and keep it in the object store; its digest. Raises CannotBundle."""
+    from orchestrator import bundle
+    from orchestrator.model.config import read_config
+    from orchestrator.model.faults import BadFile
+
+    try:
+        store_url = read_config(config, os.environ, state).object_store
+        return bundle.keep(store_url, bundle.make_bundle(python, processor))
+    except BadFile:
+        raise CannotBundle("the config file is wrong; `orch config check` says where") from None
+    except bundle.CannotBundle as error:
+        raise CannotBundle(str(error)) from None

@@ -61,6 +61,7 @@ class _ConfigFile(Frozen):
     socket_mode: Annotated[str, Field(pattern=r"^0?[0-7]{3}$")] = "0660"
     database: Annotated[str, Field(pattern=r"^sqlite:///")] | None = None
     object_store: Annotated[str, Field(pattern=r"^file:///")] | None = None
+    bundle: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     log: Log = Log()
     caps: Caps = Caps()
     timings: Timings = Timings()
@@ -75,6 +76,7 @@ class Config(Frozen):
     socket_mode: int
     database: str
     object_store: str
+    bundle: str | None
     log: Log
     caps: Caps
     timings: Timings
@@ -126,6 +128,7 @@ def _whole(file: _ConfigFile, state: Path) -> Config:
         socket_mode=int(file.socket_mode, 8),
         database=file.database or f"sqlite:///{state / 'orch.db'}",
         object_store=file.object_store or f"file://{quote(str(state / 'objects'))}",
+        bundle=file.bundle,
         log=file.log,
         caps=file.caps,
         timings=file.timings,
