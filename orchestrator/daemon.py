@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def main(config: Path | None, state: Path | None) -> int:
         return _tell(exits.BAD_FILE, *(str(fault) for fault in bad.faults))
     except lock.Held as taken:
         return _tell(exits.REFUSED, str(taken))
-    except (CannotStart, StoreUnavailable, OSError) as error:
+    except (CannotStart, OSError) as error:
         return _tell(exits.FAILED, str(error))
     return exits.OK
 
@@ -114,6 +115,14 @@ def open_objects(url: str) -> ObjectStore:
     except (ProbeFailed, Unavailable, ValueError) as error:
         raise CannotStart(f"object store {url}: {error}") from None
     return store
+
+
+def migrate_database(url: str) -> None:
+    """Raises CannotStart."""
+    try:
+        migrate(url)
+    except StoreUnavailable as error:
+        raise CannotStart(f"database {url}: {error}") from None
 
 
 def check_bundle(settings: Config, objects: ObjectStore) -> None:
@@ -164,7 +173,7 @@ async def _serve(where: Where, settings: Config) -> None:
     logger = structlog.get_logger("orchd")
     objects = open_objects(settings.object_store)
     check_bundle(settings, objects)
-    migrate(settings.database)
+    migrate_database(settings.database)
     db = open_database(settings.database)
     clouds = {name: ThreadedCloud(one) for name, one in open_providers(settings).items()}
     ports = Ports(
@@ -279,7 +288,7 @@ def _on_signals(where: Where, ports: Ports) -> "asyncio.Future[None]":
 
 def _reload(where: Where, ports: Ports) -> None:
     """Limits, timings and the log change now; a wrong file changes nothing; the rest needs a restart."""
-    systemd.notify("RELOADING=1", os.environ)
+    systemd.notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}", os.environ)
     try:
         settings = where.read()
     except BadFile as bad:

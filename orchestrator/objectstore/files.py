@@ -75,7 +75,10 @@ class FileStore:
     @contextmanager
     def _draft(self, data: bytes) -> Iterator[Path]:
         drafts = self._root / _DRAFTS
-        drafts.mkdir(parents=True, exist_ok=True)
+        try:
+            drafts.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:  # such as below /proc: no word on whether the object is there
+            raise Unavailable(f"{drafts} cannot be made: {error.strerror}") from error
         draft = drafts / secrets.token_hex(16)
         try:
             with draft.open("xb") as file:
