@@ -63,6 +63,10 @@ class Where:
         """Raises BadFile."""
         return read_config(self.config, os.environ, self.state)
 
+    def told(self, bad: BadFile) -> list[str]:
+        """Each fault with its place."""
+        return [fault.at(str(self.config or "the defaults")) for fault in bad.faults]
+
 
 def main(config: Path | None, state: Path | None) -> int:
     """Run until SIGTERM or SIGINT; the exit code."""
@@ -75,7 +79,7 @@ def main(config: Path | None, state: Path | None) -> int:
         asyncio.run(_serve(where, settings))
         os.close(held)
     except BadFile as bad:
-        return _tell(exits.BAD_FILE, *(str(fault) for fault in bad.faults))
+        return _tell(exits.BAD_FILE, *where.told(bad))
     except lock.Held as taken:
         return _tell(exits.REFUSED, str(taken))
     except (CannotStart, OSError) as error:
@@ -292,8 +296,7 @@ def _reload(where: Where, ports: Ports) -> None:
     try:
         settings = where.read()
     except BadFile as bad:
-        faults = [str(fault) for fault in bad.faults]
-        ports.log.error("config.refused", faults=faults, reason="The config file is wrong; nothing changed.")
+        ports.log.error("config.refused", faults=where.told(bad), reason="The config file is wrong; nothing changed.")
     else:
         ports.rules = rules_of(settings)
         log.configure(settings.log.format, settings.log.level)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.model import exits
+from orchestrator.model.faults import Fault
 
 
 class ReaderLeft(Exception):
@@ -39,10 +40,8 @@ class BadJobFile(Faults):
 
 
 def fault_line(file: str, fault: Mapping[str, Any]) -> str:
-    """`job.toml:12: train.comand: unknown key`, without what is not known."""
-    place = f"{file}:{fault['line']}" if fault.get("line") else file
-    key = f"{fault['path']}: " if fault.get("path") else ""
-    return f"{place}: {key}{fault['message']}"
+    """A fault that came as JSON, for a person."""
+    return Fault(fault.get("path") or "", fault.get("line"), fault["message"]).at(file)
 
 
 class Farewell(Failure):

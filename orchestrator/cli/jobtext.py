@@ -5,14 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orchestrator.cli.failures import BadJobFile, Failure, Faults, fault_line
 from orchestrator.cli.places import user_config_dir
 from orchestrator.model import exits
-
-if TYPE_CHECKING:
-    from orchestrator.model.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -116,9 +113,4 @@ def _faults_of(name: str) -> Iterator[None]:
     try:
         yield
     except BadFile as bad:
-        raise Faults(_told(name, fault) for fault in bad.faults) from None
-
-
-def _told(name: str, fault: "Fault") -> str:
-    found = {"path": fault.path, "line": fault.line, "message": fault.message}
-    return fault_line(name, found) if name else fault.message
+        raise Faults(fault.at(name) if name else fault.message for fault in bad.faults) from None

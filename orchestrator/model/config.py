@@ -106,7 +106,7 @@ def _table(path: Path | None) -> tuple[dict[str, Any], tomlfile.Lines]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadFile([Fault("", None, f"{path} cannot be read: {error.strerror or error}")]) from None
+        raise BadFile([Fault("", None, f"cannot be read: {error.strerror or error}")]) from None
     return tomlfile.parse(tomlfile.decode(data))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 
 @dataclass(frozen=True)
@@ -17,6 +16,11 @@ class Fault:
         place = f"line {self.line}: " if self.line is not None else ""
         return f"{place}{self.path}: {self.message}" if self.path else f"{place}{self.message}"
 
+    def at(self, file: str) -> str:
+        """`config.toml:2: caps.max_instanses: unknown key`, without what is not known."""
+        place = f"{file}:{self.line}" if self.line else file
+        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+
 
 class BadFile(Exception):
     """The file cannot be used. `faults` has everything that is wrong with it."""
@@ -28,6 +32,8 @@ class BadFile(Exception):
 
 def nearest(found: str, allowed: Iterable[str]) -> str:
     """A hint at the right spelling, or the list of what is allowed."""
+    from difflib import get_close_matches  # here: every start of `orch` would pay for it
+
     known = sorted(allowed)
     near = get_close_matches(found, known, n=1, cutoff=0.6)
     return f'did you mean "{near[0]}"?' if near else f"allowed: {', '.join(known)}"

@@ -9,10 +9,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from providers.local import LedgerEntry, ledger, open_provider
+from providers.local.record import InstanceDirectory, utc
 from tests.daemon.trainer import next_weights
 
 ORCH = (sys.executable, "-m", "orchestrator.cli")
@@ -130,6 +132,14 @@ class Orchd:
     def alive(self) -> list[LedgerEntry]:
         return [entry for entry in self.ledger() if entry.ended_at is None]
 
+    def notice_at(self, instance: str) -> datetime | None:
+        """When the cloud began to say that it takes the instance; None where it never said so."""
+        home = InstanceDirectory(self.state / "local" / "instances" / instance)
+        reclaim = home.reclaim()
+        if reclaim is None or not reclaim.announced:
+            return None
+        return utc(reclaim.take_at - (reclaim.take_mono - reclaim.notice_mono))
+
     def starts(self) -> list[dict[str, Any]]:
         """What each trainer said at its start."""
         return [json.loads(line) for line in self.journal.read_text().splitlines()] if self.journal.exists() else []
@@ -169,7 +179,7 @@ def processes_of(home: Path) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and Path(os.readlink(entry / "cwd")).is_relative_to(home / "s" / "local"):
+            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(home / "s" / "local"):
                 found.append(int(entry.name))
     return found
 

@@ -79,7 +79,7 @@ def test_a_wrong_config_at_sighup_changes_nothing(orchd: Orchd) -> None:
 @pytest.mark.parametrize(
     ("top", "code", "says"),
     [
-        ("[caps]\nmax_instanses = 7", exits.BAD_FILE, "max_instances"),
+        ("[caps]\nmax_instanses = 7", exits.BAD_FILE, "config.toml:2: caps.max_instanses: unknown key"),
         ('database = "sqlite:////proc/orch.db"', exits.FAILED, "/proc/orch.db"),
         ('object_store = "file:///proc/objects"', exits.FAILED, "file:///proc/objects"),
         (f'bundle = "{"0" * 64}"', exits.FAILED, "`orch bundle` makes one"),
