@@ -84,7 +84,7 @@ def test_a_wrong_config_at_sighup_changes_nothing(orchd: Orchd) -> None:
         ('object_store = "file:///proc/objects"', exits.FAILED, "file:///proc/objects"),
         (f'bundle = "{"0" * 64}"', exits.FAILED, "`orch bundle` makes one"),
         ("[providers.mars]", exits.FAILED, "installed: local"),
-        ("not toml", exits.BAD_FILE, "line"),
+        ("not toml", exits.BAD_FILE, "config.toml:1: this is not TOML"),
     ],
 )
 def test_what_stands_in_the_way_is_one_line_and_an_exit_code(orchd: Orchd, top: str, code: int, says: str) -> None:
