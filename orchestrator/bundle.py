@@ -14,7 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from orchestrator.objectstore import Unavailable, open_store
+from orchestrator.objectstore import Unavailable, make_store
 
 ROOMS = ("agent", "checkpoint", "objectstore", "model")
 PROCESSORS = ("x86_64", "aarch64")
@@ -39,7 +39,7 @@ def keep(object_store_url: str, bundle: bytes) -> str:
     """Put the bundle into the object store; its digest. Raises CannotBundle."""
     digest = hashlib.sha256(bundle).hexdigest()
     try:
-        open_store(object_store_url).put(key_of(digest), bundle)
+        make_store(object_store_url).put(key_of(digest), bundle)
     except Unavailable as error:
         raise CannotBundle(f"the object store {object_store_url} does not take the bundle: {error}") from None
     return digest

@@ -36,11 +36,11 @@ from orchestrator.control.rules import House, Rules
 from orchestrator.model import exits
 from orchestrator.model.config import Config, read_config
 from orchestrator.model.faults import BadFile
-from orchestrator.objectstore import ObjectStore, Unavailable, open_store
+from orchestrator.objectstore import ObjectStore, Unavailable, make_store, open_store
 from orchestrator.objectstore.probe import ProbeFailed, probe
 from orchestrator.store.cooldowns import forget_expired
 from orchestrator.store.database import Database, StoreUnavailable, migrate, open_database
-from orchestrator.store.installation import installation
+from orchestrator.store.installation import has_installation, installation
 from providers.base import Provider
 
 GROUP = "orchestrator.providers"
@@ -111,10 +111,14 @@ def open_providers(settings: Config) -> dict[str, Provider]:
     return opened
 
 
-def open_objects(url: str) -> ObjectStore:
-    """The object store, once it has proved that its conditional writes hold. Raises CannotStart."""
+async def open_objects(url: str, db: Database) -> ObjectStore:
+    """The object store, once it has proved that its conditional writes hold. Raises CannotStart.
+
+    Made for a new database only: whoever has jobs and finds no store has lost sight of it.
+    """
+    opened = open_store if await db.read(has_installation) else make_store
     try:
-        store = open_store(url)
+        store = opened(url)
         probe(store)
     except (ProbeFailed, Unavailable, ValueError) as error:
         raise CannotStart(f"object store {url}: {error}") from None
@@ -175,10 +179,10 @@ async def _house(settings: Config, db: Database) -> House:
 
 async def _serve(where: Where, settings: Config) -> None:
     logger = structlog.get_logger("orchd")
-    objects = open_objects(settings.object_store)
-    check_bundle(settings, objects)
     migrate_database(settings.database)
     db = open_database(settings.database)
+    objects = await open_objects(settings.object_store, db)
+    check_bundle(settings, objects)
     clouds = {name: ThreadedCloud(one) for name, one in open_providers(settings).items()}
     ports = Ports(
         db=db,

@@ -10,6 +10,6 @@ from orchestrator.objectstore.base import (
     ObjectStore,
     Unavailable,
 )
-from orchestrator.objectstore.open import open_store
+from orchestrator.objectstore.open import make_store, open_store
 
-__all__ = ["AlreadyExists", "NotFound", "ObjectStore", "Unavailable", "open_store"]
+__all__ = ["AlreadyExists", "NotFound", "ObjectStore", "Unavailable", "make_store", "open_store"]

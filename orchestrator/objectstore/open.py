@@ -8,7 +8,18 @@ from orchestrator.objectstore.files import FileStore
 
 
 def open_store(url: str) -> ObjectStore:
-    """`file:///path`. Raises ValueError with a sentence for people."""
+    """`file:///path`, which somebody made a store of. Raises ValueError with a sentence for people."""
+    return _file_store(url)
+
+
+def make_store(url: str) -> ObjectStore:
+    """As `open_store`, and where there is no store yet, there is one now. Raises ValueError, Unavailable."""
+    store = _file_store(url)
+    store.make()
+    return store
+
+
+def _file_store(url: str) -> FileStore:
     parts = urlsplit(url)
     path = unquote(parts.path)
     if parts.scheme != "file":

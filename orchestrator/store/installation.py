@@ -18,6 +18,11 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
+def has_installation(conn: sa.Connection) -> bool:
+    """Whether a daemon has worked with this store before."""
+    return fetch_one(conn, Installation, sa.select(installations)) is not None
+
+
 def installation(
     conn: sa.Connection,
     new_id: Callable[[], str] = lambda: str(uuid.uuid4()),

@@ -7,7 +7,7 @@ import pytest
 
 from tests.daemon.scenes import Orchd, most_alive_at_once, processes_of, undisturbed
 
-STEPS = 300
+STEPS = 420
 PACE_S = 0.05
 # As in the demo. A notice comes 6 s before the taking, so that each instance trains first.
 LOSSES = [
@@ -15,7 +15,7 @@ LOSSES = [
     {"launch": 2, "after_s": 12.0},
     {"launch": 3, "after_s": 5.0, "notice": False},
 ]
-RUN_S = 26.0
+RUN_S = 30.0
 
 
 def _run(orchd: Orchd, kills: int, seed: int) -> None:
