@@ -70,16 +70,17 @@ class Keeper:
             self._turn(FOR_EVER_S)
 
     def _turn(self, for_s: float) -> None:
-        found = candidates(self._directory)
-        if not found:
-            return
         try:
-            self._commit(found[-1], for_s)
+            found = candidates(self._directory)
+            if found:
+                self._commit(found[-1], for_s)
         except (Changed, Stopped, FileNotFoundError):
             # It is being written to, or we are leaving: the next look sees it again.
             return
         except Unavailable as error:
             self._board.show(trouble=f"the last checkpoint could not be committed in time: {error}")
+        except OSError as error:
+            self._board.show(trouble=f"checkpoints cannot be read: {error.strerror or error} ({error.filename})")
         except Fenced as error:
             self._board.show(trouble=str(error))
             self.fenced.set()
