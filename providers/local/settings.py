@@ -7,14 +7,15 @@ market = { reclaims = "script", script = [{ launch = 1, instance_type = "local.g
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tomllib
-from pydantic import BeforeValidator, Field, PositiveFloat, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PositiveFloat, model_validator
 
+from orchestrator.model.faults import BadFile, Fault
 from orchestrator.model.frozen import Frozen
+from orchestrator.model.tomlfile import decode, parse, validate
 from providers.local.catalog import HARDWARE, MARKETS, ZONES
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -31,6 +32,10 @@ class ScriptedReclaim(Frozen):
     instance_type: str | None = None
     after_s: float = Field(ge=0)
     notice: bool = True
+
+
+class _ScriptFile(Frozen):
+    reclaim: tuple[ScriptedReclaim, ...]
 
 
 class MarketSettings(Frozen):
@@ -65,10 +70,15 @@ class MarketSettings(Frozen):
         if not isinstance(self.script, Path):
             return self.script
         try:
-            tables = tomllib.loads(self.script.read_text()).get("reclaim", [])
-            return tuple(ScriptedReclaim.model_validate(table) for table in tables)
+            table, lines = parse(decode(self.script.read_bytes()))
         except OSError as error:
             raise ValueError(f"the script {self.script} cannot be read: {error.strerror}") from None
+        except BadFile as bad:
+            raise ValueError(_told_of(self.script, bad.faults)) from None
+        script, faults = validate(_ScriptFile, table, lines)
+        if script is None:
+            raise ValueError(_told_of(self.script, faults))
+        return script.reclaim
 
     def traces(self) -> dict[str, Path]:
         """Zone to trace file."""
@@ -98,21 +108,19 @@ class Settings(Frozen):
 
 def read_settings(settings: Mapping[str, Any]) -> Settings:
     """The validated table. Raises ValueError with one sentence that names every fault in it."""
-    try:
-        read = Settings.model_validate(dict(settings))
-        read.market.rules()
-    except ValidationError as error:
-        raise ValueError(f"[providers.local] is wrong: {'; '.join(_faults(error))}") from None
+    read, faults = validate(Settings, settings, {})
+    if read is None:
+        raise ValueError(f"[providers.local] is wrong: {'; '.join(map(_told, faults))}")
+    read.market.rules()
     return read
 
 
-def _faults(error: ValidationError) -> list[str]:
-    return [_fault(".".join(str(part) for part in fault["loc"]), fault["msg"]) for fault in error.errors()]
+def _told_of(file: Path, faults: Sequence[Fault]) -> str:
+    return "; ".join(f"{file}:{fault.line or 1}: {_told(fault)}" for fault in faults)
 
 
-def _fault(where: str, message: str) -> str:
-    message = message.removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+def _told(fault: Fault) -> str:
+    return f"{fault.path}: {fault.message}" if fault.path else fault.message
 
 
 def _check_stock_key(key: str) -> None:

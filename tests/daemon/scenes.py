@@ -77,8 +77,11 @@ class Orchd:
 
     def start(self, **env: str) -> None:
         """Returns once it answers."""
-        self.spawn(**env)
-        self.wait_for(lambda: self.orch("ps").returncode == 0, "the daemon answers", STARTS_WITHIN_S)
+        process = self.spawn(**env)
+        self.wait_for(
+            lambda: process.poll() is not None or self.orch("ps").returncode == 0, "it answers", STARTS_WITHIN_S
+        )
+        assert process.poll() is None, self._why()
 
     def spawn(self, **env: str) -> "subprocess.Popen[bytes]":
         words = ("daemon", "--config", str(self.config), "--state", str(self.state))
