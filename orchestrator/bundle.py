@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.objectstore import Unavailable, make_store
@@ -43,6 +44,31 @@ def keep(object_store_url: str, bundle: bytes) -> str:
     except Unavailable as error:
         raise CannotBundle(f"the object store {object_store_url} does not take the bundle: {error}") from None
     return digest
+
+
+def verify(bundle: bytes, digest: str) -> None:
+    """Raises CannotBundle where this is not the bundle of that digest, or not one of the code that runs here.
+
+    An agent of another version may speak otherwise than its control node understands.
+    """
+    if hashlib.sha256(bundle).hexdigest() != digest:
+        raise CannotBundle(f"{key_of(digest)} is damaged: its content has another digest")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(bundle)) as tar:
+            packed = {name: tar.extractfile(name) for name in tar.getnames() if name.startswith("orchestrator/")}
+            theirs = {name: file.read() for name, file in packed.items() if file is not None}
+    except tarfile.TarError:
+        raise CannotBundle(f"{key_of(digest)} is not a bundle") from None
+    if theirs != {f"orchestrator/{path.relative_to(_SOURCES)}": path.read_bytes() for path in _code()}:
+        raise CannotBundle(f"{key_of(digest)} is of another version of orch than the one that runs here")
+
+
+def _code() -> Iterator[Path]:
+    """Every file of ours that travels."""
+    yield _SOURCES / "__init__.py"
+    for room in ROOMS:
+        files = (path for path in (_SOURCES / room).rglob("*") if path.is_file())
+        yield from (path for path in files if "__pycache__" not in path.parts)
 
 
 def make_bundle(python: str, processor: str) -> bytes:
@@ -83,10 +109,10 @@ def _install_wheels(into: Path, python: str, processor: str) -> None:
 
 
 def _copy_code(package: Path) -> None:
-    package.mkdir()
-    shutil.copy(_SOURCES / "__init__.py", package)
-    for room in ROOMS:
-        shutil.copytree(_SOURCES / room, package / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in _code():
+        copy = package / path.relative_to(_SOURCES)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
 
 
 def _tar(tree: Path) -> bytes:

@@ -22,11 +22,10 @@ import structlog
 import uvicorn
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from orchestrator import lock, log, systemd
+from orchestrator import bundle, lock, log, systemd
 from orchestrator.api.app import build_app
 from orchestrator.api.printed import Printed
 from orchestrator.api.rooms import Rooms
-from orchestrator.bundle import key_of
 from orchestrator.control.clock import Clock
 from orchestrator.control.cloud import ThreadedCloud
 from orchestrator.control.desk import Desk
@@ -36,7 +35,7 @@ from orchestrator.control.rules import House, Rules
 from orchestrator.model import exits
 from orchestrator.model.config import Config, read_config
 from orchestrator.model.faults import BadFile
-from orchestrator.objectstore import ObjectStore, Unavailable, make_store, open_store
+from orchestrator.objectstore import NotFound, ObjectStore, Unavailable, make_store, open_store
 from orchestrator.objectstore.probe import ProbeFailed, probe
 from orchestrator.store.cooldowns import forget_expired
 from orchestrator.store.database import Database, StoreUnavailable, migrate, open_database
@@ -134,12 +133,18 @@ def migrate_database(url: str) -> None:
 
 
 def check_bundle(settings: Config, objects: ObjectStore) -> None:
-    """Raises CannotStart where instances would be told to fetch a bundle that is not there."""
-    if settings.bundle is None or objects.exists(key_of(settings.bundle)):
+    """Raises CannotStart where instances would be told to fetch a bundle that they cannot run."""
+    if settings.bundle is None:
         return
-    raise CannotStart(
-        f"bundle: {key_of(settings.bundle)} is not in {settings.object_store}; `orch bundle` makes one and names it"
-    )
+    try:
+        bundle.verify(objects.get(bundle.key_of(settings.bundle)), settings.bundle)
+    except NotFound:
+        trouble = f"{bundle.key_of(settings.bundle)} is not in {settings.object_store}"
+    except (bundle.CannotBundle, Unavailable) as error:
+        trouble = str(error)
+    else:
+        return
+    raise CannotStart(f"bundle: {trouble}; `orch bundle` makes one and names it")
 
 
 def rules_of(settings: Config) -> Rules:

@@ -1,14 +1,17 @@
 """A machine that has only Python: it is given the bundle, and trains with nothing installed."""
 
+import io
 import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from orchestrator.bundle import keep, make_bundle
+from orchestrator.model import exits
 from tests.daemon.scenes import Orchd, undisturbed
 
 PROCESSOR = "x86_64"
@@ -62,13 +65,42 @@ def test_the_bundle_holds_the_rooms_that_travel_and_no_trace_of_who_made_it(tmp_
     assert {(member.uid, member.gid, member.uname, member.mtime) for member in members} == {(0, 0, "", 0)}
 
 
-def test_a_bundle_that_is_not_what_its_digest_says_is_not_run(orchd: Orchd) -> None:
-    objects = orchd.home / "objects"
-    digest = keep(f"file://{objects}", b"a bundle, once")
+def _damaged(store: str, objects: Path) -> str:
+    digest = keep(store, b"a bundle, once")
     (objects / "bundles" / f"{digest}.tar").write_bytes(b"something else")
-    orchd.configure(top=f'object_store = "file://{objects}"\nbundle = "{digest}"')
-    orchd.start()
-    job = orchd.submit()
-    orchd.wait_for(lambda: "digest" in orchd.log.read_text(), "the log tells of the digest")
-    assert orchd.state_of(job) != "succeeded"
-    assert orchd.starts() == []
+    return digest
+
+
+def _of_another_version(store: str, _objects: Path) -> str:
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as writing:
+        writing.addfile(tarfile.TarInfo("orchestrator/__init__.py"))
+    return keep(store, tar.getvalue())
+
+
+def _no_bundle(store: str, _objects: Path) -> str:
+    return keep(store, b"something else altogether")
+
+
+def _absent(_store: str, _objects: Path) -> str:
+    return "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("kept", "says"),
+    [
+        (_damaged, "is damaged"),
+        (_of_another_version, "is of another version"),
+        (_no_bundle, "is not a bundle"),
+        (_absent, "is not in file:///"),
+    ],
+)
+def test_the_daemon_does_not_start_with_a_bundle_that_machines_cannot_run(
+    orchd: Orchd, kept: Callable[[str, Path], str], says: str
+) -> None:
+    objects = orchd.home / "objects"
+    store = f"file://{objects}"
+    orchd.configure(top=f'object_store = "{store}"\nbundle = "{kept(store, objects)}"')
+    assert orchd.spawn().wait(30) == exits.FAILED
+    assert says in orchd.log.read_text()
+    assert "`orch bundle` makes one" in orchd.log.read_text()
