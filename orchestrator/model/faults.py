@@ -1,7 +1,10 @@
 """What is wrong with a file that a person wrote: all of it at once, each with its place."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+LONGEST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class BadFile(Exception):
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(sorted(faults, key=lambda fault: (fault.line or 0, fault.path)))
         super().__init__("; ".join(str(fault) for fault in self.faults))
+
+
+def shown(value: object) -> str:
+    """A value as a TOML file has it, in one short line."""
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, (str, bool)) else repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def nearest(found: str, allowed: Iterable[str]) -> str:

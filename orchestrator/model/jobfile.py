@@ -2,15 +2,14 @@
 
 import re
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from orchestrator.model import tomlfile
-from orchestrator.model.faults import BadFile, nearest
+from orchestrator.model.faults import BadFile, nearest, shown
 from orchestrator.model.frozen import Frozen
 from orchestrator.model.pools import Requirement
 from orchestrator.model.quantities import seconds, size_bytes, usd_per_hour
@@ -45,7 +44,7 @@ class JobRead:
 def _unit(read: Any, example: str) -> BeforeValidator:
     def parse(value: object) -> object:
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} has no unit; write {example}")
+            raise ValueError(f"{shown(value)} has no unit; write {example}")
         return read(value)
 
     return BeforeValidator(parse)
@@ -64,12 +63,16 @@ Price = Annotated[Decimal, _unit(usd_per_hour, '"2.50 USD/h"')]
 Count = Annotated[int, Field(strict=True, ge=1)]
 
 
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("must not be empty")
+def _no_nul(value: str) -> str:
     if "\0" in value:
         raise ValueError("must not hold a NUL character")
     return value
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return _no_nul(value)
 
 
 Text = Annotated[str, AfterValidator(_text)]
@@ -77,35 +80,34 @@ Text = Annotated[str, AfterValidator(_text)]
 
 def _job_name(value: str) -> str:
     if not NAME.fullmatch(value):
-        raise ValueError(f"{value!r} is no name: use a-z, 0-9 and -, 63 characters at most")
+        raise ValueError(f"{shown(value)} is no name: use a-z, 0-9 and -, 63 characters at most")
     return value
 
 
 def _stop_signal(value: str) -> str:
-    allowed = [s.name for s in signal.Signals if s.name not in ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT")]
-    if value not in allowed:
-        raise ValueError(f'"{value}" is no signal to stop with; {nearest(value, allowed)}')
+    known = [s.name for s in signal.Signals]
+    if value not in known:
+        raise ValueError(f"{shown(value)} is no signal; {nearest(value, known)}")
+    if value in ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT"):
+        raise ValueError(f"{value} cannot ask a trainer to stop; SIGTERM, SIGINT, SIGUSR1 and their like can")
     return value
 
 
-def _env(value: Mapping[str, str]) -> Mapping[str, str]:
-    for name, text in value.items():
-        if not ENV_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a variable")
-        if name.startswith("ORCH_"):
-            raise ValueError(f"{name}: names that begin with ORCH_ are orch's own")
-        if "\0" in text:
-            raise ValueError(f"{name} must not hold a NUL character")
+def _env_name(value: str) -> str:
+    if not ENV_NAME.fullmatch(value):
+        raise ValueError("is no name of a variable: use A-Z, a-z, 0-9 and _")
+    if value.startswith("ORCH_"):
+        raise ValueError("names that begin with ORCH_ are orch's own")
     return value
 
 
 def _absolute(value: str) -> str:
-    if not value.startswith("/") or "\0" in value or ".." in value.split("/"):
-        raise ValueError(f'"{value}" must be an absolute path, such as "/checkpoints"')
-    return value
+    if not value.startswith("/") or ".." in value.split("/"):
+        raise ValueError(f'{shown(value)} must be an absolute path without "..", such as "/checkpoints"')
+    return _no_nul(value)
 
 
-Env = Annotated[dict[str, str], AfterValidator(_env)]
+Env = dict[Annotated[str, AfterValidator(_env_name)], Annotated[str, AfterValidator(_no_nul)]]
 AbsolutePath = Annotated[str, AfterValidator(_absolute)]
 
 # ---------------------------------------------------------------- tables
@@ -150,6 +152,13 @@ class _Resources(Frozen):
         return 2 * self.gpu.memory * self.gpu.count if self.gpu else 0
 
 
+class _CpuResources(_Resources):
+    @field_validator("gpu", mode="before")
+    @classmethod
+    def _none(cls, value: object) -> object:
+        raise ValueError("preprocessing runs on CPU instances: leave it out")
+
+
 class _Placement(Frozen):
     market: MarketWish = "auto"
     providers: list[Text] = []
@@ -182,14 +191,8 @@ class _Preprocess(Frozen):
     shards: Annotated[Count, Field(le=MOST_SHARDS)] = 1
     instances: Annotated[Count, Field(le=MOST_INSTANCES)] = 1
     start_training: Literal["all"] = "all"
-    resources: _Resources = _Resources()
+    resources: _CpuResources = _CpuResources()
     placement: _Placement = _Placement()
-
-    @model_validator(mode="after")
-    def _no_gpu(self) -> "_Preprocess":
-        if self.resources.gpu is not None:
-            raise ValueError("preprocessing runs on CPU instances: leave resources.gpu out")
-        return self
 
 
 class _Limits(Frozen):

@@ -3,6 +3,8 @@
 import re
 from decimal import Decimal, InvalidOperation
 
+from orchestrator.model.faults import shown
+
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _BYTES = {
     "B": 1,
@@ -29,7 +31,7 @@ def seconds(text: str) -> float:
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*([a-z]+)", text)
     whole = re.fullmatch(r"\s*(?:\d+(?:\.\d+)?\s*[a-z]+\s*)+", text)
     if len(text) > _LONGEST or not whole or any(unit not in _SECONDS for _, unit in parts):
-        raise ValueError(f'{text!r} is no duration; write "90s", "30m", "20h" or "1h30m"')
+        raise ValueError(f'{shown(text)} is no duration; write "90s", "30m", "20h" or "1h30m"')
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
@@ -41,7 +43,7 @@ def size_bytes(text: str) -> int:
     """
     found = _QUANTITY.fullmatch(text)
     if len(text) > _LONGEST or not found or found.group(2) not in _BYTES:
-        raise ValueError(f'{text!r} is no size; write "24GiB", "500MB" ({", ".join(_BYTES)})')
+        raise ValueError(f'{shown(text)} is no size; write "24GiB", "500MB" ({", ".join(_BYTES)})')
     return int(Decimal(found.group(1)) * _BYTES[found.group(2)])
 
 
@@ -53,11 +55,11 @@ def usd_per_hour(text: str) -> Decimal:
     """
     found = _PRICE.fullmatch(text)
     if len(text) > 2 * _LONGEST or not found:
-        raise ValueError(f'{text!r} is no price; write "2.50 USD/h"')
+        raise ValueError(f'{shown(text)} is no price; write "2.50 USD/h"')
     try:
         price = Decimal(found.group(1))
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no price") from None
+        raise ValueError(f"{shown(text)} is no price") from None
     if price <= 0:
         raise ValueError("a price must be above 0")
     return price

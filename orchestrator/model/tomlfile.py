@@ -10,11 +10,28 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from tree_sitter import Language, Node, Parser
 
-from orchestrator.model.faults import BadFile, Fault, nearest
+from orchestrator.model.faults import BadFile, Fault, nearest, shown
 
 T = TypeVar("T", bound=BaseModel)
 MOST_BYTES = 256 * 1024
 Lines = Mapping[str, int]
+_LITERAL = re.compile(r"[^',\s]+(?=')|\b\d+\b")
+_WANTED = {
+    "model_type": "must be a table",
+    "dict_type": "must be a table",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
+    "string_type": "must be a string in quotes",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "decimal_type": "must be a number",
+    "decimal_parsing": "must be a number",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be {ge} at least",
+    "less_than_equal": "must be {le} at most",
+}
 _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -124,24 +141,23 @@ def _path(where: tuple[int | str, ...]) -> str:
 
 def _message(kind: type[BaseModel], found: ErrorDetails) -> str:
     name = str(found["loc"][-1]) if found["loc"] else ""
-    given = _shown(found["input"])
+    given = shown(found["input"])
     if found["type"] == "extra_forbidden":
         return f"unknown key; {nearest(name, _keys_at(kind, found['loc'][:-1]))}"
     if found["type"] == "missing":
         return "is missing"
     if found["type"] == "literal_error":
-        allowed = re.findall(r"'([^']*)'", str(found["ctx"]["expected"]))
-        return f"{given} is not allowed; {nearest(str(found['input']), allowed)}"
-    return f"{found['msg'].removeprefix('Value error, ')}{_found(found, given)}"
+        expected = str(found["ctx"]["expected"])
+        return f"{given} is not allowed; {nearest(str(found['input']), re.findall(_LITERAL, expected))}"
+    if found["type"] == "value_error":
+        return found["msg"].removeprefix("Value error, ")
+    return f"{_wanted(found)}; found {given}"
 
 
-def _found(found: ErrorDetails, given: str) -> str:
-    return "" if found["type"] == "value_error" else f"; found {given}"
-
-
-def _shown(value: object) -> str:
-    text = repr(value) if not isinstance(value, str) else f'"{value}"'
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _wanted(found: ErrorDetails) -> str:
+    """What pydantic asks for, as one says it of TOML: https://docs.pydantic.dev/latest/errors/validation_errors/."""
+    wanted = _WANTED.get(found["type"])
+    return wanted.format(**found.get("ctx", {})) if wanted else found["msg"]
 
 
 def _keys_at(kind: type[BaseModel], where: tuple[int | str, ...]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.model.faults import Fault
+from orchestrator.model.faults import Fault, shown
 from orchestrator.model.tomlfile import Lines, line_of
 
 NOT_YET = "not supported yet"
@@ -55,7 +55,7 @@ def unsupported(table: Mapping[str, Any], lines: Lines) -> tuple[list[Fault], di
     for path, only in _ONLY.items():
         value = _get(rest, path)
         if value is not None and _LATER[path](value):
-            faults.append(Fault(path, line_of(lines, path), f"{value!r} is {NOT_YET}; only {only!r} is"))
+            faults.append(Fault(path, line_of(lines, path), f"{shown(value)} is {NOT_YET}; only {shown(only)} is"))
             rest = _without(rest, path.split("."))
     return faults, rest
 
