@@ -23,6 +23,7 @@ from orchestrator.objectstore.patience import insist
 T = TypeVar("T")
 SCAN_EVERY_S = 0.2
 FOR_EVER_S = 10.0**9
+BUG_PAUSE_S = 10.0
 
 Mark = tuple[int, tuple[tuple[str, int, int], ...]]
 
@@ -67,7 +68,12 @@ class Keeper:
 
     def _run(self) -> None:
         while not self._leaving.wait(SCAN_EVERY_S) and not self.fenced.is_set():
-            self._turn(FOR_EVER_S)
+            try:
+                self._turn(FOR_EVER_S)
+            except Exception as error:
+                self._logger.exception("keeper.bug")
+                self._board.show(trouble=f"the agent failed: {type(error).__name__}: {error}")
+                self._leaving.wait(BUG_PAUSE_S)
 
     def _turn(self, for_s: float) -> None:
         try:

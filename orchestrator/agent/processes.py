@@ -13,6 +13,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 _WRAPPERS = frozenset(
     {"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox", "uv", "poetry", "pipenv", "conda", "env", "time"}
 )
+# The ends of a pipe, `train.py | tee log`: they end by themselves, and ended early they take the trainer along.
+_LISTENERS = frozenset({"tee", "cat", "ts", "sed", "grep", "awk", "gawk", "mawk", "logger", "tail", "head"})
 KILL_ROUND_S = 0.05
 
 
@@ -77,7 +79,8 @@ def trainers_of(root: int) -> list[int]:
     below = [child for child, parent in parent_of.items() if parent == root]
     if not below or _name(root) not in _WRAPPERS:
         return [root]
-    return [trainer for child in below for trainer in trainers_of(child)]
+    speakers = [child for child in below if _name(child) not in _LISTENERS]
+    return [trainer for child in speakers or below for trainer in trainers_of(child)]
 
 
 def _name(pid: int) -> str:

@@ -20,13 +20,14 @@ class AwsMonitor:
 
     def poll(self) -> Heard:
         action = self._metadata.page("/latest/meta-data/spot/instance-action")
+        if action is not None:
+            # What is certain must not wait for, or fail with, what is only advice.
+            return Heard(left_s=_left_s(action))
         advice = self._metadata.page("/latest/meta-data/events/recommendations/rebalance")
-        return Heard(left_s=_left_s(action), advised=advice is not None)
+        return Heard(advised=advice is not None)
 
 
-def _left_s(action: httpx.Response | None) -> float | None:
-    if action is None:
-        return None
+def _left_s(action: httpx.Response) -> float:
     try:
         moment = json.loads(action.text)["time"]
     except (ValueError, KeyError, TypeError) as error:

@@ -20,7 +20,7 @@ class MonitorError(Exception):
 
 @dataclass(frozen=True)
 class Heard:
-    """What is said now. `left_s` is None while nothing is announced."""
+    """What is said now. `left_s` is None while nothing is announced, `advised` tells of a mere hint."""
 
     left_s: float | None = None
     advised: bool = False
