@@ -141,8 +141,8 @@ def test_a_look_that_fails_is_told_of_and_the_keeper_lives_on(
     def fail(_directory: Path) -> Any:
         raise error
 
-    monkeypatch.setattr(room, "candidates", fail)
     scene.keeper.start(None)
+    monkeypatch.setattr(room, "candidates", fail)
     scene.wait_for(lambda: says in scene.board.said["trouble"])
     monkeypatch.setattr(room, "candidates", found)
     scene.write(10)
