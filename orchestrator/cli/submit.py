@@ -28,9 +28,12 @@ _set = click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", hel
 @_file
 @_set
 @click.option("-f", "--follow", is_flag=True, help="Follow its events to its end.")
+@click.option("--dry-run", is_flag=True, help="Hand nothing in; do as `orch plan` does.")
 @as_json
 @click.pass_obj
-def submit(session: Session, file: Path, settings: tuple[str, ...], follow: bool, as_json: bool) -> int:
+def submit(
+    session: Session, file: Path, settings: tuple[str, ...], follow: bool, dry_run: bool, as_json: bool
+) -> int:
     """Hand in a job file. Your defaults are in ~/.config/orch/defaults.toml.
 
     With -f the exit code says whether the job succeeded. With -f and --json, first the job and then each
@@ -39,6 +42,11 @@ def submit(session: Session, file: Path, settings: tuple[str, ...], follow: bool
     \b
     Example:  orch submit job.toml --set train.env.SEED=2 -f
     """
+    if dry_run and follow:
+        raise click.UsageError("--dry-run hands nothing in: there is nothing to follow")
+    if dry_run:
+        _tell_plan(session, read_job_text(file, settings), as_json)
+        return exits.OK
     daemon = api(session)
     answer = _hand_in(session, daemon, read_job_text(file, settings))
     job = answer["job"]
@@ -96,7 +104,10 @@ def plan(session: Session, file: Path, settings: tuple[str, ...], as_json: bool)
     \b
     Example:  orch plan job.toml
     """
-    text = read_job_text(file, settings)
+    _tell_plan(session, read_job_text(file, settings), as_json)
+
+
+def _tell_plan(session: Session, text: JobText, as_json: bool) -> None:
     with text.naming_faults():
         answer = api(session).post_again("/v1/plan", {"toml": text.toml})
     if as_json:
