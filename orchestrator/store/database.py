@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 
 from orchestrator.store.tables import metadata
 
@@ -106,6 +107,8 @@ def migrate(url: str) -> None:
             config.attributes["connection"] = conn
             command.upgrade(config, "head")
             conn.commit()
+    except CommandError as error:
+        raise StoreUnavailable(f"its schema was made by a newer version of orch: {error}") from None
     finally:
         engine.dispose()
 
