@@ -134,7 +134,7 @@ class Story:
                 continue
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 6), min_size=2, max_size=6))
 def test_every_answered_commit_is_what_the_next_attempt_finds(seed: int, lives: list[int]) -> None:
     with tempfile.TemporaryDirectory() as home:

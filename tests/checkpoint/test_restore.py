@@ -46,7 +46,7 @@ def _read(path: Path) -> object:
     return path.read_bytes() if path.is_file() else {inner.name: _read(inner) for inner in path.iterdir()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TREES)
 def test_any_tree_comes_back_as_it_was(tree: object) -> None:
     with tempfile.TemporaryDirectory() as home:
