@@ -125,6 +125,7 @@ class StageLog:
     def _append(self, entry: Entry) -> int:
         """Try the next place until it is ours, or until somebody fences us."""
         while True:
+            self._check()  # a fence that was seen before stays one
             seq = len(self._entries) + 1
             if self._place(seq, entry):
                 self._take(Placed(seq, entry))

@@ -26,9 +26,12 @@ def test_an_older_attempt_can_commit_nothing_after_its_successor_has_opened(tmp_
     second.log.open()
     with pytest.raises(Fenced):
         first.save(20, "twenty")
+    with pytest.raises(Fenced):
+        first.save(30, "and again")
     restored = second.restore()
     assert restored is not None
     assert restored.step == 10
+    assert [key for key in store.objects if "/log/" in key][-1] == f"{PREFIX}/log/{4:012d}"
 
 
 def test_what_an_older_attempt_commits_while_its_successor_waits_is_what_it_resumes_from(tmp_path: Path) -> None:
