@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,6 +40,7 @@ from orchestrator.objectstore.probe import ProbeFailed, probe
 from orchestrator.store.cooldowns import forget_expired
 from orchestrator.store.database import Database, StoreUnavailable, migrate, open_database
 from orchestrator.store.installation import has_installation, installation
+from orchestrator.store.instances import pools_in_use
 from providers.base import Provider
 
 GROUP = "orchestrator.providers"
@@ -147,6 +148,14 @@ def check_bundle(settings: Config, objects: ObjectStore) -> None:
     raise CannotStart(f"bundle: {trouble}; `orch bundle` makes one and names it")
 
 
+async def check_providers(db: Database, opened: Collection[str]) -> None:
+    """Raises CannotStart where a provider is not configured any more that may hold instances of ours."""
+    missing = {pool.provider for pool in await db.read(pools_in_use)} - set(opened)
+    if missing:
+        names = " and ".join(f"[providers.{name}]" for name in sorted(missing))
+        raise CannotStart(f"{names} is missing in the config, but it may hold instances; put it back until none is left")
+
+
 def rules_of(settings: Config) -> Rules:
     """What the control room goes by."""
     waits = settings.timings.model_dump(exclude={"monitor_poll_s"})
@@ -188,7 +197,9 @@ async def _serve(where: Where, settings: Config) -> None:
     db = open_database(settings.database)
     objects = await open_objects(settings.object_store, db)
     check_bundle(settings, objects)
-    clouds = {name: ThreadedCloud(one) for name, one in open_providers(settings).items()}
+    opened = open_providers(settings)
+    await check_providers(db, opened)
+    clouds = {name: ThreadedCloud(one) for name, one in opened.items()}
     ports = Ports(
         db=db,
         clouds=clouds,

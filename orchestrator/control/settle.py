@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from sqlalchemy import Connection
 
+from orchestrator.control.cloud import Cloud
 from orchestrator.control.office import Office
 from orchestrator.model.events import Event
 from orchestrator.model.jobs import Cooldown, Instance, Intent
@@ -87,17 +88,16 @@ class Settler:
 
     async def _try(self, intent: Intent) -> bool:
         """Send the order once. Whether its outcome is known now."""
-        cloud = self._ports.clouds.get(intent.order.pool.provider)
-        if cloud is None:
-            reason = f"provider {intent.order.pool.provider} is not configured any more"
-            self._ports.log.error("launch.provider_missing", intent=intent.id, reason=reason)
-            return False
         try:
-            launched = await cloud.launch(intent.order)
+            launched = await self._cloud(intent).launch(intent.order)
         except ProviderError as error:
             return await self._answer(intent, error)
         await self._launched(intent, launched)
         return True
+
+    def _cloud(self, intent: Intent) -> Cloud:
+        """The daemon does not start without the providers of its open intents."""
+        return self._ports.clouds[intent.order.pool.provider]
 
     async def _answer(self, intent: Intent, error: ProviderError) -> bool:
         if error.outcome in ("unknown_outcome", "try_later"):
@@ -183,8 +183,7 @@ class Settler:
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                cloud = self._ports.clouds[intent.order.pool.provider]
-                listed = await cloud.list_owned(self._ports.house.installation)
+                listed = await self._cloud(intent).list_owned(self._ports.house.installation)
                 return next((s for s in listed if s.tags and s.tags.intent == intent.id), None)
             except ProviderError as error:
                 self._ports.log.warning("launch.list_retried", intent=intent.id, reason=str(error))

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 
 from orchestrator.model.jobs import Instance
+from orchestrator.model.pools import Pool
+from orchestrator.store.intents import open_intents
 from orchestrator.store.rows import fetch, fetch_one, put, to_values
 from orchestrator.store.tables import instances
 
@@ -30,6 +32,11 @@ def alive_instances(conn: sa.Connection) -> list[Instance]:
     """Of all jobs: whatever the provider has not said to be gone."""
     query = sa.select(instances).where(instances.c.phase != "terminated").order_by(*_IN_ORDER)
     return fetch(conn, Instance, query)
+
+
+def pools_in_use(conn: sa.Connection) -> set[Pool]:
+    """Of all jobs: where there is an instance, or may be one whose launch has no outcome yet."""
+    return {instance.pool for instance in alive_instances(conn)} | {one.order.pool for one in open_intents(conn)}
 
 
 def all_instances(conn: sa.Connection) -> list[Instance]:
