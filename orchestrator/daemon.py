@@ -153,7 +153,7 @@ async def check_providers(db: Database, opened: Collection[str]) -> None:
     missing = {pool.provider for pool in await db.read(pools_in_use)} - set(opened)
     if missing:
         names = " and ".join(f"[providers.{name}]" for name in sorted(missing))
-        raise CannotStart(f"{names} is missing in the config, but it may hold instances; put it back until none is left")
+        raise CannotStart(f"{names} is missing in the config, but may hold instances; put it back until none is left")
 
 
 def rules_of(settings: Config) -> Rules:

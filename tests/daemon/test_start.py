@@ -7,8 +7,9 @@ from sqlalchemy import Connection
 
 from orchestrator.control.record import put
 from orchestrator.daemon import CannotStart, check_providers
-from orchestrator.model.jobs import Attempt, Instance, Intent, Job, Stage
+from orchestrator.model.jobs import Attempt, Instance, Intent, Stage
 from orchestrator.store.database import Database, open_inline
+from orchestrator.store.jobs import insert_job
 from tests.control.scenes import Scene
 
 
@@ -37,6 +38,7 @@ def test_a_provider_that_may_hold_instances_must_stay_in_the_config() -> None:
 
 
 def _write(conn: Connection, scene: Scene) -> None:
-    for kind in (Job, Stage, Attempt, Intent, Instance):
+    insert_job(conn, scene.job, (), "key")
+    for kind in (Stage, Attempt, Intent, Instance):
         for row in scene.of(kind):
             put(conn, row)
