@@ -1,5 +1,7 @@
 """The run to compare with: the example's programs as plain processes, one after another, nothing of ours.
 
+They find the variables that an instance would have: `OPENBLAS_CORETYPE` alone, say, changes the last bits of sums.
+
 python -m orchestrator.cli.demo_undisturbed EXAMPLE_DIRECTORY WORK_DIRECTORY
 """
 
@@ -16,9 +18,9 @@ from typing import Any
 
 import tomllib
 
-from orchestrator.cli.demo_daemon import own_environment
 from orchestrator.cli.demo_places import Demo
 from orchestrator.cli.failures import Failure
+from orchestrator.cli.local import instance_environment
 from orchestrator.model import exits
 
 _NICENESS = 15  # the job that is watched goes first
@@ -87,13 +89,13 @@ def preprocess_environment(job: Mapping[str, Any], work: Path, shard: int) -> di
         "ORCH_SHARDS": str(stage["shards"]),
         "ORCH_OUTPUT": str(work / "data"),
     }
-    return {**own_environment(os.environ), **stage.get("env", {}), **places}
+    return {**instance_environment(), **stage.get("env", {}), **places}
 
 
 def train_environment(job: Mapping[str, Any], work: Path) -> dict[str, str]:
     """What orch would tell the trainer, but at full speed."""
     places = {f"ORCH_{name.upper()}": str(work / name) for name in ("data", "checkpoints", "output")}
-    return {**own_environment(os.environ), **job["train"].get("env", {}), "DIGITS_PACE_S": "0", **places}
+    return {**instance_environment(), **job["train"].get("env", {}), "DIGITS_PACE_S": "0", **places}
 
 
 def _run(program: Path, env: Mapping[str, str]) -> None:

@@ -4,6 +4,7 @@ Each room is loaded when it is needed, so that no other command pays for it.
 """
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,13 @@ def living_instances(cloud: Path) -> list[str]:
     from providers.local import ledger
 
     return [entry.instance for entry in ledger(cloud) if entry.ended_at is None]
+
+
+def instance_environment() -> dict[str, str]:
+    """The variables that an instance of the local cloud would find here."""
+    from providers.local import instance_environment
+
+    return instance_environment(os.environ, Path(sys.executable))
 
 
 def terminate_instances(cloud: Path) -> None:

@@ -15,14 +15,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from providers.local.accounts import LedgerEntry, ledger
     from providers.local.cloud import LocalProvider, open_provider
+    from providers.local.environment import instance_environment
     from providers.local.staging import advise, reclaim, withdraw
 
-__all__ = ["LedgerEntry", "LocalProvider", "advise", "ledger", "open_provider", "reclaim", "withdraw"]
+__all__ = [
+    "LedgerEntry",
+    "LocalProvider",
+    "advise",
+    "instance_environment",
+    "ledger",
+    "open_provider",
+    "reclaim",
+    "withdraw",
+]
 
 _HOMES = {
     "LedgerEntry": "accounts",
     "LocalProvider": "cloud",
     "advise": "staging",
+    "instance_environment": "environment",
     "ledger": "accounts",
     "open_provider": "cloud",
     "reclaim": "staging",

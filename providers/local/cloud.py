@@ -16,6 +16,7 @@ from providers.base import Finding, InstancePhase, InstanceState, Launched, Noti
 from providers.local import catalog
 from providers.local.checks import findings
 from providers.local.directory import CloudDirectory, open_directory
+from providers.local.environment import instance_environment
 from providers.local.host import import_root, settle
 from providers.local.market import Launch, LocalMarket, open_market
 from providers.local.record import TERMINATE, InstanceDirectory, new_reclaim, utc
@@ -24,7 +25,6 @@ from providers.local.shelf import Shelf
 
 _SHOWN_AFTER_END_S = 3600.0  # about as long as EC2 shows a terminated instance
 # What an instance may know of the machine; everything else of the caller's environment stays out.
-_INHERITED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 def open_provider(settings: Mapping[str, Any]) -> "LocalProvider":
@@ -231,7 +231,5 @@ def _installed_agent(python: Path) -> tuple[str, ...]:
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    # The interpreter's own directory first, so that a command's `python` is the one with our environment.
-    path = f"{settings.python.parent}:{os.environ.get('PATH', os.defpath)}"
-    return {**inherited, "PATH": path, "PYTHONPATH": str(import_root()), **settings.environment}
+    base = instance_environment(os.environ, settings.python)
+    return {**base, "PYTHONPATH": str(import_root()), **settings.environment}
