@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
 
-from orchestrator.api.rooms import Given, Rooms
+from orchestrator.api.rooms import Given, Rooms, WaitS
 from orchestrator.control.desk import Forbidden, NotKnownYet
 from orchestrator.control.tokens import is_bootstrap_token
 from orchestrator.model.jobs import Intent
@@ -13,15 +13,14 @@ from orchestrator.model.wire import LogChunk, Orders, Report
 from orchestrator.store import intents
 
 router = APIRouter(prefix="/v1/agent")
-MAX_WAIT_S = 30.0
 
 
 @router.post("/sync")
 async def sync(
-    rooms: Given, report: Report, wait_s: float = 0.0, authorization: Annotated[str, Header()] = ""
+    rooms: Given, report: Report, wait_s: WaitS = 0.0, authorization: Annotated[str, Header()] = ""
 ) -> Orders:
     """The whole state in, the whole desired state out."""
-    return await rooms.desk.sync(report, _token(authorization), min(wait_s, MAX_WAIT_S))
+    return await rooms.desk.sync(report, _token(authorization), wait_s)
 
 
 @router.post("/logs")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from orchestrator.api.printed import BadChunk
 from orchestrator.control.desk import Forbidden, NoSuchJob, NotKnownYet
@@ -32,6 +33,7 @@ def teach_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, _answer(status))
     app.add_exception_handler(BadFile, _bad_file)
     app.add_exception_handler(RequestValidationError, _bad_request)
+    app.add_exception_handler(HTTPException, _no_route)
 
 
 def _answer(status: int) -> Callable[[Request, Exception], JSONResponse]:
@@ -42,6 +44,11 @@ def _bad_file(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, BadFile)
     faults = [{"path": f.path, "line": f.line, "message": f.message} for f in error.faults]
     return JSONResponse({"error": "the job file is wrong", "faults": faults}, 422)
+
+
+def _no_route(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": f"{request.method} {request.url.path}: {error.detail}"}, error.status_code)
 
 
 def _bad_request(_request: Request, error: Exception) -> JSONResponse:

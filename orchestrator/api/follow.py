@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import APIRouter
 
 from orchestrator.api import shapes
-from orchestrator.api.jobs import MAX_WAIT_S, job_has_ended
-from orchestrator.api.rooms import Given, Rooms
+from orchestrator.api.jobs import job_has_ended
+from orchestrator.api.rooms import After, Given, Rooms, WaitS
 from orchestrator.control.bells import wait
 from orchestrator.control.office import ALL_JOBS
 from orchestrator.model.events import Event
@@ -21,22 +21,22 @@ PRINTED_SETTLES_S = 1.0
 
 
 @router.get("/jobs/{name}/events")
-async def job_events(rooms: Given, name: str, after: int = 0, wait_s: float = 0.0) -> dict[str, Any]:
+async def job_events(rooms: Given, name: str, after: After = 0, wait_s: WaitS = 0.0) -> dict[str, Any]:
     job = await rooms.desk.job(name)
     bell = rooms.office.bells.bell(job.id)
     ended = await job_has_ended(rooms, job)
     found = await _events(rooms, job.id, after)
-    if not found and not ended and await wait(bell, min(wait_s, MAX_WAIT_S)):
+    if not found and not ended and await wait(bell, wait_s):
         ended = await job_has_ended(rooms, job)
         found = await _events(rooms, job.id, after)
     return _answer(found, after, ended and len(found) < MOST_EVENTS)
 
 
 @router.get("/events")
-async def all_events(rooms: Given, after: int = 0, wait_s: float = 0.0) -> dict[str, Any]:
+async def all_events(rooms: Given, after: After = 0, wait_s: WaitS = 0.0) -> dict[str, Any]:
     bell = rooms.office.bells.bell(ALL_JOBS)
     found = await _events(rooms, None, after)
-    if not found and await wait(bell, min(wait_s, MAX_WAIT_S)):
+    if not found and await wait(bell, wait_s):
         found = await _events(rooms, None, after)
     return _answer(found, after, ended=False)
 
@@ -55,7 +55,7 @@ async def logs(
     rooms: Given,
     name: str,
     after: str = "",
-    wait_s: float = 0.0,
+    wait_s: WaitS = 0.0,
     attempt: int | None = None,
     stage: str | None = None,
 ) -> dict[str, Any]:
@@ -64,7 +64,7 @@ async def logs(
     pieces, cursor = await asyncio.to_thread(rooms.printed.read, job.id, after, attempt, stage)
     if not pieces and not ended:
         bell = rooms.office.bells.bell(f"printed {job.id}")
-        await wait(bell, min(wait_s, MAX_WAIT_S, 2.0))
+        await wait(bell, min(wait_s, 2.0))
         pieces, cursor = await asyncio.to_thread(rooms.printed.read, job.id, after, attempt, stage)
     chunks = [
         {"stage": p.stage, "attempt": p.attempt, "rank": p.rank, "stream": p.stream, "text": p.text} for p in pieces

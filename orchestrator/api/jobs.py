@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
 
 from orchestrator.api import shapes
-from orchestrator.api.rooms import Given, Rooms
+from orchestrator.api.rooms import Given, Rooms, WaitS
 from orchestrator.control.desk import NoSuchJob
 from orchestrator.control.results import output_bytes, output_files
 from orchestrator.model.environment import explain_environment
@@ -21,7 +21,6 @@ from orchestrator.store import jobs, jobview
 
 router = APIRouter(prefix="/v1")
 SHOWN_AFTER_END = timedelta(days=1)
-MAX_WAIT_S = 30.0
 
 
 class Submission(Frozen):
@@ -96,9 +95,9 @@ async def drill(rooms: Given, name: str, asked: DrillRequest) -> dict[str, Any]:
 
 
 @router.get("/jobs/{name}/drills/{drill_id}")
-async def drilled(rooms: Given, name: str, drill_id: str, wait_s: float = 0.0) -> dict[str, Any]:
+async def drilled(rooms: Given, name: str, drill_id: str, wait_s: WaitS = 0.0) -> dict[str, Any]:
     job = await rooms.desk.job(name)
-    found = await rooms.desk.drilled(drill_id, min(wait_s, MAX_WAIT_S))
+    found = await rooms.desk.drilled(drill_id, wait_s)
     if found is None or found.job != job.id:
         raise NoSuchJob(f"job {job.id} has had no drill {drill_id!r}")
     return {"drill": shapes.drill(found)}

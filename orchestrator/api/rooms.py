@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
+from pydantic import AfterValidator
 
 from orchestrator.api.printed import Printed
 from orchestrator.control.desk import Desk
@@ -31,4 +32,10 @@ def _rooms(request: Request) -> Rooms:
     return rooms
 
 
+MAX_WAIT_S = 30.0
+
+# How long a request may be parked; a client that asks for more gets what there is.
+WaitS = Annotated[float, Query(ge=0, allow_inf_nan=False), AfterValidator(lambda wait_s: min(wait_s, MAX_WAIT_S))]
+# The seq of the last event that is known already.
+After = Annotated[int, Query(ge=0, lt=2**63)]
 Given = Annotated[Rooms, Depends(_rooms)]

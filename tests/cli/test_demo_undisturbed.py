@@ -1,9 +1,9 @@
 """The run that the demo compares with is like the job's in all that may change a bit of the weights."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from orchestrator.cli.demo_undisturbed import preprocess_environment, train_environment
 
