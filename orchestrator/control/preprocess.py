@@ -19,7 +19,7 @@ def decide_preprocess(draft: Draft) -> None:
     attempt = live[0] if live else seats.open_attempt(draft, "preprocess", "Preprocessing begins.")
     for instance in draft.instances_of(attempt):
         _take_in(draft, attempt, instance)
-    if draft.job.state != "running" or _finished(draft, attempt):
+    if draft.job.state != "running" or _finished(draft, attempt) or _nobody_speaks(draft, attempt):
         return
     workers = [i for i in draft.instances_of(attempt) if _works(i)]
     _lease(draft, workers)
@@ -77,6 +77,31 @@ def _finished(draft: Draft, attempt: Attempt) -> bool:
     draft.tell("attempt.ended", "Every shard is committed.", ended, outcome="succeeded")
     succeed_stage(draft, "preprocess", f"Preprocessing finished: {len(draft.shards())} shards.")
     return True
+
+
+def _nobody_speaks(draft: Draft, attempt: Attempt) -> bool:
+    """Workers that end without a word, one after another, are not worth their money. Whether that ended the job."""
+    stage, spec = draft.stage("preprocess"), draft.job.spec.preprocess
+    assert stage is not None
+    assert spec is not None
+    silent = _silent_in_a_row(draft.instances_of(attempt))
+    why = f"{silent} CPU instances in a row ended before their agent said a word"
+    if silent == 0:
+        draft.clear_alarm(stage, "job.no_progress")
+    if silent >= draft.rules.barren_alarm * spec.instances:
+        draft.raise_alarm(stage, "job.no_progress", why, attempt)
+    if silent < draft.rules.barren_limit * spec.instances:
+        return False
+    fail_job(draft, f"Stopped, a person must look: {why}.")
+    return True
+
+
+def _silent_in_a_row(workers: list[Instance]) -> int:
+    """How many ended silent that were launched after the last one that spoke. Who was reclaimed is no sign."""
+    spoke = [worker.launched_at for worker in workers if worker.reported_at is not None]
+    ended = [worker for worker in workers if not worker.alive or worker.terminate_asked_at is not None]
+    silent = [worker for worker in ended if worker.reported_at is None and not worker.reclaimed]
+    return sum(1 for worker in silent if not spoke or worker.launched_at > max(spoke))
 
 
 # ---------------------------------------------------------------- leases

@@ -87,7 +87,7 @@ def _count(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     elif ending.outcome == "failed":
         _count_failure(draft, stage, ending)
     elif stage.barren_resumes:
-        _count_barren(draft, stage, attempt)
+        _count_barren(draft, stage, attempt, ending)
 
 
 def _with_progress(draft: Draft, stage: Stage, attempt: Attempt) -> Stage:
@@ -114,14 +114,15 @@ def _backoff(failures: int) -> timedelta:
     return timedelta(seconds=min(MAX_BACKOFF_S, 2.0 ** (failures - 1)))
 
 
-def _count_barren(draft: Draft, stage: Stage, attempt: Attempt) -> None:
+def _count_barren(draft: Draft, stage: Stage, attempt: Attempt, ending: Ending) -> None:
     rules, barren = draft.rules, stage.barren_resumes
     if barren >= rules.barren_alarm:
         why = f"{barren} attempts in a row made no new checkpoint; does the trainer save where it should?"
         draft.raise_alarm(stage, "job.no_progress", why, attempt)
     last_chance = rules.barren_limit + (1 if _may_use_on_demand(draft) else 0)
     if barren >= last_chance:
-        fail_job(draft, f"Stopped, a person must look: {barren} attempts in a row made no new checkpoint.")
+        last = f"the last one {_ended_as(ending)}: {ending.reason}"
+        fail_job(draft, f"Stopped, a person must look: {barren} attempts in a row made no new checkpoint; {last}.")
 
 
 def _may_use_on_demand(draft: Draft) -> bool:

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from orchestrator.model.jobs import Attempt, Instance, Shard
@@ -122,3 +123,48 @@ def test_a_worker_with_nothing_left_to_do_is_given_back_early() -> None:
     say(made, second, of(made, second, "committed"))
     gone = [w.id for w in workers(made) if w.terminate_asked_at]
     assert gone == [second.id]
+
+
+def silence(made: Scene) -> None:
+    """Every worker that is there times out, and the next ones are launched."""
+    made.decide(after_s=301)
+    for worker in workers(made):
+        made.put(replace(worker, phase="terminated", ended_at=made.now))
+    made.decide()
+    made.launch_all()
+
+
+def test_workers_that_never_speak_call_a_person_and_then_end_the_job() -> None:
+    made = scene()
+    made.launch_all()
+    silence(made)
+    assert made.stage("preprocess").alarms == ()
+    silence(made)
+    assert made.stage("preprocess").alarms == ("job.no_progress",)
+    silence(made)
+    assert made.job.state == "failed"
+    assert "6 CPU instances in a row ended before their agent said a word" in made.job.reason
+
+
+def test_a_worker_that_speaks_begins_the_count_anew() -> None:
+    made = scene()
+    made.launch_all()
+    silence(made)
+    silence(made)
+    newcomer = next(worker for worker in workers(made) if worker.alive)
+    made.now += timedelta(seconds=1)
+    say(made, newcomer)
+    assert made.stage("preprocess").alarms == ()
+    silence(made)
+    assert made.job.state == "running"
+
+
+def test_workers_that_are_reclaimed_while_they_boot_are_no_sign_of_anything() -> None:
+    made = scene()
+    for _ in range(5):
+        made.launch_all()
+        for worker in workers(made):
+            made.put(replace(worker, phase="terminated", ended_at=made.now, reclaimed=True))
+        made.decide(after_s=61)
+    assert made.job.state == "running"
+    assert made.stage("preprocess").alarms == ()

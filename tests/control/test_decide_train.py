@@ -188,6 +188,7 @@ def test_resumes_without_a_new_checkpoint_call_a_person_then_try_on_demand_then_
     scene.gone(4)
     assert scene.job.state == "failed"
     assert "a person must look" in scene.job.reason
+    assert "the last one was lost: the instance was gone" in scene.job.reason
 
 
 def test_a_job_that_wants_spot_alone_stops_without_an_on_demand_attempt() -> None:
