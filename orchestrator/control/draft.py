@@ -196,7 +196,8 @@ class Draft:
         reason = " ".join(self._sentences) or self.job.reason
         if reason != self.job.reason:
             self.put(replace(self.job, reason=reason))
-            self.tell("job.decided", reason)
+            if not self.wants_market and all(event.reason != reason for event in self._events):
+                self.tell("job.decided", reason)
         changed = tuple(row for key, row in self._rows.items() if self._before.get(key) != row)
         return Decision(changed, tuple(self._events), reason, self._wake_at, self.wants_market)
 
