@@ -56,7 +56,7 @@ class Agent:
         elif isinstance(desired, Work):
             self._do_shards(desired)
         elif isinstance(desired, Leave):
-            self._leave()
+            self._leave(desired.grace_s)
 
     def _run(self, task: TrainTask) -> None:
         if isinstance(self._work, Training) and self._work.is_for(task):
@@ -71,10 +71,10 @@ class Agent:
         self._leave()
         self._work = Shards(desired.task, self._place, self._store, self._board, self._log)
 
-    def _leave(self) -> None:
-        """End what runs, at once."""
+    def _leave(self, grace_s: float = 0.0) -> None:
+        """End what runs; a trainer may take its grace."""
         if self._work is not None:
-            self._work.cancel()
+            self._work.cancel(grace_s)
             self._work = None
             self._board.clear()
             self._board.show(phase="idle")

@@ -43,7 +43,8 @@ class Shards:
             self._task = task
             self._lock.notify_all()
 
-    def cancel(self) -> None:
+    def cancel(self, _grace_s: float) -> None:
+        """At once: a shard that is not committed is prepared anew in any case."""
         with self._lock:
             self._leaving = True
             self._lock.notify_all()

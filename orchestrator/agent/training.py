@@ -88,6 +88,7 @@ class Training:
         self._stage_log = StageLog(store, stage_prefix(task.job, "train"), task.epoch, place.owner, _nonces(place))
         self._keeper = Keeper(self._stage_log, self._at.checkpoints, task.keep, board, self._log)
         self._cancelled = threading.Event()
+        self._grace_s = 0.0
         self._stopped_mono: float | None = None
         self._stop_kind: ExitKind = "interrupted"
         self._last_step_mono = 0.0
@@ -96,8 +97,9 @@ class Training:
         self._thread = threading.Thread(target=self._live, name=f"training {task.attempt}", daemon=True)
         self._thread.start()
 
-    def cancel(self) -> None:
-        """End it at once, and wait until it is gone."""
+    def cancel(self, grace_s: float) -> None:
+        """End it, and wait until it is gone. A trainer that runs hears its stop signal and has the grace."""
+        self._grace_s = grace_s
         self._cancelled.set()
         self._keeper.leave()
         self._thread.join()
@@ -155,14 +157,21 @@ class Training:
         self._keeper.start(restored.step if restored else None)
         self._board.show(phase="running")
         try:
+            code = self._run_to_its_end(command)
+            self._read_progress(command)
+            self._finish(code)
+        finally:
+            printing.close(FLUSH_S)
+        self._say_final(code)
+
+    def _run_to_its_end(self, command: Command) -> int:
+        """Its exit code, once nothing of it is left."""
+        try:
             code = self._watch(command)
         finally:
             self._board.progress(trained_s=time.monotonic() - command.started_mono)
             ended_code = command.end()
-        self._read_progress(command)
-        self._finish(ended_code if code is None else code)
-        printing.close(FLUSH_S)
-        self._say_final(ended_code if code is None else code)
+        return ended_code if code is None else code
 
     def _environment(self, restored: Restored | None) -> dict[str, str]:
         task, at = self.task, self._at
@@ -193,6 +202,7 @@ class Training:
             if code is not None:
                 return code
             if self._cancelled.is_set():
+                self._let_go(command)
                 raise Stopped
             if self._keeper.fenced.is_set():
                 raise Fenced(self._board.shown("trouble"))
@@ -200,6 +210,14 @@ class Training:
             self._board.progress(trained_s=time.monotonic() - command.started_mono)
             if self._should_go(command):
                 return command.poll()
+            time.sleep(TICK_S)
+
+    def _let_go(self, command: Command) -> None:
+        """It is not needed any more: what it saves now is kept nowhere, what it prints is."""
+        until = time.monotonic() + self._grace_s
+        if self._grace_s and self._stopped_mono is None:
+            command.stop(self.task.stop_signal)
+        while time.monotonic() < until and not command.has_stopped():
             time.sleep(TICK_S)
 
     def _should_go(self, command: Command) -> bool:

@@ -183,13 +183,13 @@ class Draft:
         if name in stage.alarms:
             self.put(replace(stage, alarms=tuple(alarm for alarm in stage.alarms if alarm != name)))
 
-    def condemn(self, instance: Instance, reason: str) -> None:
-        """It is not needed any more: its agent is told to leave and its provider to end it."""
-        if not instance.alive or instance.terminate_asked_at is not None:
+    def condemn(self, instance: Instance, reason: str, grace_s: float = 0.0) -> None:
+        """It is not needed any more: its agent is told to leave, and its provider, after the grace, to end it."""
+        if not instance.alive or instance.terminate_at is not None:
             return
-        leave = Leave(reason=reason)
-        revision = instance.revision + 1
-        self.put(replace(instance, terminate_asked_at=self.now, desired=leave, revision=revision))
+        leave = Leave(reason=reason, grace_s=grace_s)
+        revision, terminate_at = instance.revision + 1, self.now + timedelta(seconds=grace_s)
+        self.put(replace(instance, terminate_at=terminate_at, desired=leave, revision=revision))
         self.tell("instance.terminate_asked", f"Instance {instance.id} is given back: {reason}.", instance)
 
     def decision(self) -> Decision:

@@ -46,7 +46,7 @@ def _runs(attempt: Attempt, instance: Instance) -> bool:
 
 
 def _free_of_notice(instance: Instance) -> Instance:
-    if instance.notice is not None or instance.terminate_asked_at is not None:
+    if instance.notice is not None or instance.terminate_at is not None:
         raise DrillRefused(f"instance {instance.id} is under notice already; a drill would endanger the job")
     return instance
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from orchestrator.control.draft import Draft
 from orchestrator.model.jobs import ENDED_JOB_STATES, AttemptOutcome, JobState, StageName
 
+CANCEL_GRACE_S = 10.0
+
 
 def succeed_stage(draft: Draft, name: StageName, sentence: str) -> None:
     """The stage is done; with the last one, the job is."""
@@ -28,7 +30,13 @@ def fail_job(draft: Draft, sentence: str) -> None:
 
 
 def cancel(draft: Draft) -> None:
-    """Give everything back; `cancelling` until the provider has said that all of it is gone."""
+    """Give everything back; `cancelling` until the provider has said that all of it is gone.
+
+    A trainer that runs gets its stop signal first, and a little time.
+    """
+    for instance in draft.instances("train"):
+        if instance.report is not None and instance.report.phase == "running":
+            draft.condemn(instance, "the job was cancelled", CANCEL_GRACE_S)
     for stage in draft.stages():
         _abandon(draft, stage.name, "cancelled", "the job was cancelled")
         if stage.state in ("waiting", "running"):

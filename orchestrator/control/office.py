@@ -62,7 +62,7 @@ class Office:
         for row in decision.rows:
             if isinstance(row, Intent) and row.state == "open":
                 self.on_intent(row)
-        if any(isinstance(row, Instance) and row.terminate_asked_at for row in decision.rows):
+        if any(isinstance(row, Instance) and row.terminate_at for row in decision.rows):
             self.on_condemned()
         if decision.wants_market:
             self.on_market_wanted(job_id)

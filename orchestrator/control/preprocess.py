@@ -30,7 +30,7 @@ def decide_preprocess(draft: Draft) -> None:
 
 
 def _works(instance: Instance) -> bool:
-    return instance.alive and instance.terminate_asked_at is None and instance.notice is None
+    return instance.alive and instance.terminate_at is None and instance.notice is None
 
 
 # ---------------------------------------------------------------- what the workers say
@@ -44,7 +44,7 @@ def _take_in(draft: Draft, attempt: Attempt, instance: Instance) -> None:
     stage = draft.stage("preprocess")
     assert stage is not None
     ending = ending_of(draft, attempt, stage, instance)
-    if ending is not None and instance.terminate_asked_at is None and instance.alive:
+    if ending is not None and instance.terminate_at is None and instance.alive:
         draft.condemn(draft.instance(instance.id) or instance, ending.reason)
 
 
@@ -99,7 +99,7 @@ def _nobody_speaks(draft: Draft, attempt: Attempt) -> bool:
 def _silent_in_a_row(workers: list[Instance]) -> int:
     """How many ended silent that were launched after the last one that spoke. Who was reclaimed is no sign."""
     spoke = [worker.launched_at for worker in workers if worker.reported_at is not None]
-    ended = [worker for worker in workers if not worker.alive or worker.terminate_asked_at is not None]
+    ended = [worker for worker in workers if not worker.alive or worker.terminate_at is not None]
     silent = [worker for worker in ended if worker.reported_at is None and not worker.reclaimed]
     return sum(1 for worker in silent if not spoke or worker.launched_at > max(spoke))
 

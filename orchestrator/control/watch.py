@@ -34,7 +34,7 @@ class Watch:
     async def look(self) -> None:
         """One round, then a pause that a condemnation cuts short."""
         alive = await self._ports.db.read(instances.alive_instances)
-        condemned = [instance for instance in alive if instance.terminate_asked_at is not None]
+        condemned = [instance for instance in alive if instance.terminate_at is not None]
         await self._terminate(condemned)
         everyone = self._is_due()
         await self._describe(alive if everyone else condemned)
@@ -65,6 +65,8 @@ class Watch:
             await self._ask_to_terminate(name, [instance.id for instance in found])
 
     def _may_ask(self, instance: Instance) -> bool:
+        if not is_due(instance, self._ports.clock.now()):
+            return False
         asked_at = self._asked_at.get(instance.id)
         repeat = timedelta(seconds=self._ports.rules.terminate_repeat_s)
         return asked_at is None or self._ports.clock.now() - asked_at >= repeat
@@ -138,6 +140,15 @@ def _by_provider(asked: Sequence[Instance]) -> dict[str, list[Instance]]:
     for instance in asked:
         found[instance.pool.provider].append(instance)
     return found
+
+
+def is_due(instance: Instance, now: datetime) -> bool:
+    """Whether the provider is to be asked for its end: the grace is over, or its agent has left before."""
+    if instance.terminate_at is None:
+        return False
+    report = instance.report
+    has_left = report is not None and report.revision >= instance.revision and report.phase == "idle"
+    return has_left or now >= instance.terminate_at
 
 
 def state_change(instance_id: str, state: InstanceState, now: datetime) -> Callable[[Connection], Sequence[Event]]:

@@ -131,7 +131,7 @@ class Instance:
     ended_at: datetime | None = None
     end_reason: str = ""
     reclaimed: bool = False
-    terminate_asked_at: datetime | None = None
+    terminate_at: datetime | None = None  # it is condemned: from then on the provider is asked to end it
     notice: NoticeSeen | None = None
     report: Report | None = None
     reported_at: datetime | None = None

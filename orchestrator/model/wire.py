@@ -76,10 +76,11 @@ class Work(Tolerant):
 
 
 class Leave(Tolerant):
-    """End what you run, at once. You will not be needed again."""
+    """End what you run. You will not be needed again. `grace_s`: how long a trainer may take, once told to stop."""
 
     kind: Literal["leave"] = "leave"
     reason: str = ""
+    grace_s: float = 0.0
 
 
 Desired = Annotated[Standby | Run | Work | Leave, Field(discriminator="kind")]

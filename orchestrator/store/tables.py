@@ -144,7 +144,7 @@ instances = sa.Table(
     _moment("ended_at"),
     _text("end_reason", null=False),
     sa.Column("reclaimed", sa.Boolean, nullable=False),
-    _moment("terminate_asked_at"),
+    _moment("terminate_at"),
     _text("notice"),
     _text("report"),
     _moment("reported_at"),

@@ -112,7 +112,7 @@ def test_training_begins_when_all_shards_are_done_and_the_workers_are_given_back
         made.put(replace(shard(made, number), done=True, holder=None))
     made.decide()
     assert made.stage("preprocess").state == "succeeded"
-    assert all(worker.terminate_asked_at for worker in workers(made))
+    assert all(worker.terminate_at for worker in workers(made))
     assert [intent.stage for intent in made.open_intents()] == ["train"]
 
 
@@ -121,7 +121,7 @@ def test_a_worker_with_nothing_left_to_do_is_given_back_early() -> None:
     first, second = workers(made)
     say(made, first, of(made, first, "committed"))
     say(made, second, of(made, second, "committed"))
-    gone = [w.id for w in workers(made) if w.terminate_asked_at]
+    gone = [w.id for w in workers(made) if w.terminate_at]
     assert gone == [second.id]
 
 

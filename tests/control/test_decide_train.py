@@ -68,7 +68,7 @@ def test_the_replacement_runs_ten_seconds_after_the_deadline_and_no_sooner() -> 
     assert scene.instance(2).desired.kind == "standby"
     scene.decide(after_s=0.2)
     assert scene.instance(2).desired.kind == "run"
-    assert scene.instance(1).terminate_asked_at is not None
+    assert scene.instance(1).terminate_at is not None
 
 
 def test_a_replacement_that_is_launched_late_runs_at_once() -> None:
@@ -81,7 +81,7 @@ def test_a_replacement_that_is_launched_late_runs_at_once() -> None:
 def test_a_withdrawn_notice_ends_the_standby() -> None:
     scene = Scene().running().notice(1).launch_all().withdraw(1)
     assert scene.attempt(2).outcome == "superseded"
-    assert scene.instance(2).terminate_asked_at is not None
+    assert scene.instance(2).terminate_at is not None
     assert scene.attempt(1).live
 
 
@@ -90,7 +90,7 @@ def test_a_trainer_that_finishes_first_has_succeeded() -> None:
     scene.report(1, step=99, **ended("succeeded"))
     assert scene.job.state == "succeeded"
     assert scene.attempt(2).outcome == "superseded"
-    assert all(i.terminate_asked_at for i in scene.of(Instance))
+    assert all(i.terminate_at for i in scene.of(Instance))
 
 
 def test_a_trainer_that_exits_0_on_the_stop_signal_is_interrupted_not_finished() -> None:
@@ -105,7 +105,7 @@ def test_an_advised_instance_trains_on() -> None:
     scene = Scene().running().report(1, phase="running", step=20, rebalance_advised=True)
     scene.decide(after_s=60)
     assert [a.number for a in scene.of(Attempt)] == [1]
-    assert scene.instance(1).terminate_asked_at is None
+    assert scene.instance(1).terminate_at is None
 
 
 def test_an_instance_that_is_reclaimed_while_it_boots_is_replaced() -> None:
@@ -136,7 +136,7 @@ def test_an_agent_that_never_speaks_is_given_up_after_the_boot_timeout() -> None
     assert scene.attempt(1).live
     scene.decide(after_s=2)
     assert scene.attempt(1).outcome == "lost"
-    assert scene.instance(1).terminate_asked_at is not None
+    assert scene.instance(1).terminate_at is not None
 
 
 def test_a_silent_agent_is_not_dead_until_the_configured_silence_has_passed() -> None:
@@ -259,7 +259,7 @@ def test_cancelling_waits_for_a_launch_in_flight() -> None:
     scene.decide()
     assert scene.job.state == "cancelling"
     scene.launch_all()
-    assert scene.instance(1).terminate_asked_at is not None
+    assert scene.instance(1).terminate_at is not None
     scene.gone(1)
     assert scene.job.state == "cancelled"
 
@@ -269,7 +269,7 @@ def test_a_late_instance_of_an_ended_attempt_is_given_back() -> None:
     scene.withdraw(1)
     scene.launch_all()
     assert scene.attempt(2).outcome == "superseded"
-    assert scene.instance(2).terminate_asked_at is not None
+    assert scene.instance(2).terminate_at is not None
     assert scene.attempt(1).live
 
 

@@ -1,7 +1,10 @@
 """Cases from the field that only the whole of orch can answer."""
 
 import sys
+import time
 from pathlib import Path
+
+import pytest
 
 from tests.daemon.scenes import Orchd
 
@@ -93,3 +96,38 @@ def test_a_script_behind_bash_saves_when_its_instance_is_taken(orchd: Orchd) -> 
     assert (first["step"], second["found"]) == (0, "alone")
     assert second["step"] > 0
     assert orchd.json("show", job)["accounts"]["steps_redone"] == 0
+
+
+HEARER = """\
+import signal, sys, time
+def stop(number, frame):
+    print("heard", flush=True)
+    time.sleep(0.3)
+    print("tidied up", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, stop if sys.argv[1] == "hears" else signal.SIG_IGN)
+print("training", flush=True)
+while True:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "within_s", "says"), [("hears", 8, ["training", "heard", "tidied up"]), ("deaf", 20, ["training"])]
+)
+def test_cancel_lets_the_trainer_hear_its_signal_and_waits_for_no_deaf_one(
+    orchd: Orchd, kind: str, within_s: float, says: list[str]
+) -> None:
+    """B059"""
+    orchd.start()
+    (orchd.home / "hearer.py").write_text(HEARER)
+    (orchd.home / "run.sh").write_text(f'"{sys.executable}" "{orchd.home}/hearer.py" {kind}\necho after\n')
+    job = _submit(orchd, f"bash {orchd.home}/run.sh")
+    orchd.wait_for(lambda: "training" in orchd.orch("logs", job).stdout, "it trains")
+    orchd.wait_for(lambda: "trains on" in orchd.json("show", job)["reason"], "the daemon knows")
+    began = time.monotonic()
+    assert orchd.orch("cancel", job).returncode == 0
+    orchd.wait_until(job, "cancelled", within_s=within_s)
+    assert orchd.alive() == []
+    assert [line for line in _lines(orchd, job, 1) if line != "after"] == says
+    assert kind == "hears" or time.monotonic() - began > 9

@@ -128,7 +128,7 @@ def upgrade() -> None:
         sa.Column("ended_at", sa.String(), nullable=True),
         sa.Column("end_reason", sa.String(), nullable=False),
         sa.Column("reclaimed", sa.Boolean(), nullable=False),
-        sa.Column("terminate_asked_at", sa.String(), nullable=True),
+        sa.Column("terminate_at", sa.String(), nullable=True),
         sa.Column("notice", sa.String(), nullable=True),
         sa.Column("report", sa.String(), nullable=True),
         sa.Column("reported_at", sa.String(), nullable=True),
