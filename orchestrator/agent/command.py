@@ -8,6 +8,8 @@ from pathlib import Path
 
 from orchestrator.agent import processes
 
+PARTING_S = 1.0
+
 
 class Command:
     """`/bin/sh -c LINE`, with all that descends from it."""
@@ -15,6 +17,7 @@ class Command:
     def __init__(self, line: str, environment: Mapping[str, str], directory: Path, output: Path) -> None:
         self.started_mono = time.monotonic()
         self._targets: list[int] = []
+        self._deserted_mono: float | None = None
         with output.open("ab") as printed:
             self._process = subprocess.Popen(
                 ["/bin/sh", "-c", line],
@@ -42,10 +45,17 @@ class Command:
         processes.send(self._targets, getattr(signal, signal_name))
 
     def has_stopped(self) -> bool:
-        """Whether all that were asked to stop have gone, or the command itself has."""
+        """Whether the command has gone, or all that were asked to stop have and a moment has passed.
+
+        In that moment `train.py | tee log` writes its last lines, and a script does what it does afterwards.
+        """
         if self.poll() is not None:
             return True
-        return not any(processes.is_living(pid) for pid in self._targets)
+        if any(processes.is_living(pid) for pid in self._targets):
+            return False
+        if self._deserted_mono is None:
+            self._deserted_mono = time.monotonic()
+        return time.monotonic() - self._deserted_mono >= PARTING_S
 
     def end(self) -> int:
         """End what is left of it, by force. Its exit code.

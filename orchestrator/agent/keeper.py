@@ -9,6 +9,7 @@ from orchestrator.agent.board import Board
 from orchestrator.checkpoint import (
     Candidate,
     Changed,
+    DamagedLog,
     Fenced,
     StageLog,
     Unstorable,
@@ -35,7 +36,7 @@ class Stopped(Exception):
 class Keeper:
     """Commits the newest candidate of a directory, again and again; retires what is too many.
 
-    `fenced` is set when another attempt owns the log: nothing more can be committed.
+    `failure` is why nothing more can be committed: another attempt owns the log, or the log is damaged.
     """
 
     def __init__(self, log: StageLog, directory: Path, keep: int, board: Board, logger: Any) -> None:
@@ -44,7 +45,7 @@ class Keeper:
         self._done: Mark | None = None
         self._refused: set[Mark] = set()
         self._leaving = threading.Event()
-        self.fenced = threading.Event()
+        self.failure: Fenced | DamagedLog | None = None
         self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
 
     def start(self, restored_step: int | None) -> None:
@@ -59,7 +60,7 @@ class Keeper:
         self._leaving.set()
         self._thread.join()
         self._leaving.clear()
-        if not self.fenced.is_set():
+        if self.failure is None:
             self._turn(FOR_EVER_S if for_s is None else for_s)
 
     def leave(self) -> None:
@@ -67,12 +68,12 @@ class Keeper:
         self._leaving.set()
 
     def _run(self) -> None:
-        while not self._leaving.wait(SCAN_EVERY_S) and not self.fenced.is_set():
+        while not self._leaving.wait(SCAN_EVERY_S) and self.failure is None:
             try:
                 self._turn(FOR_EVER_S)
             except Exception as error:
                 self._logger.exception("keeper.bug")
-                self._board.show(trouble=f"the agent failed: {type(error).__name__}: {error}")
+                self._board.show(trouble=bug_sentence(error))
                 self._leaving.wait(BUG_PAUSE_S)
 
     def _turn(self, for_s: float) -> None:
@@ -87,9 +88,8 @@ class Keeper:
             self._board.show(trouble=f"the last checkpoint could not be committed in time: {error}")
         except OSError as error:
             self._board.show(trouble=f"checkpoints cannot be read: {error.strerror or error} ({error.filename})")
-        except Fenced as error:
-            self._board.show(trouble=str(error))
-            self.fenced.set()
+        except (Fenced, DamagedLog) as error:
+            self.failure = error
 
     def _commit(self, candidate: Candidate, for_s: float) -> None:
         mark = _mark(candidate)
@@ -127,6 +127,11 @@ class Keeper:
     def _sleep(self, seconds: float) -> None:
         if self._leaving.wait(seconds):
             raise Stopped
+
+
+def bug_sentence(error: Exception) -> str:
+    """Our own error in one line; the log has the traceback."""
+    return f"the agent failed: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _mark(candidate: Candidate) -> Mark:

@@ -13,12 +13,13 @@ from typing import Any
 
 from orchestrator.agent.board import Board
 from orchestrator.agent.command import Command
-from orchestrator.agent.keeper import FOR_EVER_S, Keeper, Stopped
+from orchestrator.agent.keeper import FOR_EVER_S, Keeper, Stopped, bug_sentence
 from orchestrator.agent.notice import Notice, kill_at, stop_at
 from orchestrator.agent.place import Place, write_json
 from orchestrator.agent.printing import Printing, Stream
 from orchestrator.checkpoint import (
     Changed,
+    DamagedLog,
     Fenced,
     NoTrustworthyCheckpoint,
     Restored,
@@ -120,6 +121,8 @@ class Training:
             self._block("fenced", str(error))
         except NoTrustworthyCheckpoint as error:
             self._block("untrusted", f"no checkpoint in the log can be trusted: {error}")
+        except DamagedLog as error:
+            self._block("untrusted", f"the log of checkpoints cannot be read: {error}")
         except Unavailable as error:
             self._block("agent", f"the object store did not answer in time: {error}")
         except OSError as error:
@@ -127,7 +130,7 @@ class Training:
             self._block("disk", f"the instance's disk: {error.strerror or error} ({error.filename})")
         except Exception as error:  # noqa: BLE001 - control must hear of it, the log has the traceback
             self._log.exception("training.bug")
-            self._block("agent", f"the agent failed: {type(error).__name__}: {error}")
+            self._block("agent", bug_sentence(error))
 
     def _block(self, block: str, trouble: str) -> None:
         self._log.error("training.blocked", block=block, reason=trouble)
@@ -204,8 +207,8 @@ class Training:
             if self._cancelled.is_set():
                 self._let_go(command)
                 raise Stopped
-            if self._keeper.fenced.is_set():
-                raise Fenced(self._board.shown("trouble"))
+            if self._keeper.failure is not None:
+                raise self._keeper.failure
             self._read_progress(command)
             self._board.progress(trained_s=time.monotonic() - command.started_mono)
             if self._should_go(command):
@@ -280,8 +283,8 @@ class Training:
         left_s = None if notice is None else max(0.0, notice.left_s(time.monotonic()) - 1.0)
         began_mono = time.monotonic()
         self._keeper.finish(left_s)
-        if self._keeper.fenced.is_set():
-            raise Fenced(self._board.shown("trouble"))
+        if self._keeper.failure is not None:
+            raise self._keeper.failure
         if self._stopped_mono is not None:
             self._board.progress(save_s=began_mono - self._stopped_mono)
         if code == 0 and self._stopped_mono is None:

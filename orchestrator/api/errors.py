@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from orchestrator.api.printed import BadChunk
+from orchestrator.checkpoint import DamagedLog
 from orchestrator.control.desk import Forbidden, NoSuchJob, NotKnownYet
 from orchestrator.control.drills import DrillRefused
 from orchestrator.control.results import NoResult
@@ -19,6 +20,7 @@ _STATUS: dict[type[Exception], int] = {
     BadChunk: 400,
     Forbidden: 401,
     NoSuchJob: 404,
+    DamagedLog: 409,
     DrillRefused: 409,
     NoResult: 409,
     NotKnownYet: 503,

@@ -8,7 +8,7 @@ blocking, so callers run it in threads. docs/checkpoint-format.md describes what
 from orchestrator.checkpoint.candidates import Candidate, candidates
 from orchestrator.checkpoint.dataset import commit_shard, committed_shards, fetch_dataset
 from orchestrator.checkpoint.history import History, fold
-from orchestrator.checkpoint.log import Fenced, StageLog, read_history, stage_prefix
+from orchestrator.checkpoint.log import DamagedLog, Fenced, StageLog, read_history, stage_prefix
 from orchestrator.checkpoint.output import OutputFile, complete, open_output_file, read_output
 from orchestrator.checkpoint.restore import NoTrustworthyCheckpoint, Restored, prefetch, restore
 from orchestrator.checkpoint.retain import retain
@@ -18,6 +18,7 @@ from orchestrator.checkpoint.tree import Changed, Unstorable
 __all__ = [
     "Candidate",
     "Changed",
+    "DamagedLog",
     "Fenced",
     "History",
     "NoTrustworthyCheckpoint",

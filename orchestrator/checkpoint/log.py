@@ -34,6 +34,10 @@ class Fenced(Exception):
     """A higher epoch owns the log, or this epoch under another owner: we may commit nothing more."""
 
 
+class DamagedLog(Exception):
+    """An entry that cannot be read: nobody can say what is committed. Call a person."""
+
+
 def stage_prefix(job: str, stage: str) -> str:
     """Where a stage's log and chunks lie in the object store."""
     return f"jobs/{job}/{stage}"
@@ -44,18 +48,20 @@ def entry_key(prefix: str, seq: int) -> str:
 
 
 def read_on(store: ObjectStore, prefix: str, after: int) -> list[Placed]:
-    """The entries after this one, to the tail. Raises Unavailable."""
+    """The entries after this one, to the tail. Raises DamagedLog, Unavailable."""
     found: list[Placed] = []
     while True:
-        seq = after + len(found) + 1
+        key = entry_key(prefix, after + len(found) + 1)
         try:
-            found.append(Placed(seq, decode(store.get(entry_key(prefix, seq)))))
+            found.append(Placed(after + len(found) + 1, decode(store.get(key))))
         except NotFound:
             return found
+        except ValueError:
+            raise DamagedLog(f"{key} is damaged, or was written by a newer version of orch") from None
 
 
 def read_history(store: ObjectStore, prefix: str) -> History:
-    """What the log says now. Raises Unavailable."""
+    """What the log says now. Raises DamagedLog, Unavailable."""
     return fold(read_on(store, prefix, 0))
 
 
@@ -78,7 +84,7 @@ class StageLog:
         return fold(self._entries)
 
     def open(self) -> History:
-        """Read to the tail, append our fence, read again. Raises Fenced, Unavailable.
+        """Read to the tail, append our fence, read again. Raises Fenced, DamagedLog, Unavailable.
 
         Called again by the same owner in the same epoch it appends nothing.
         """

@@ -2,7 +2,8 @@
 
     python host.py DIRECTORY STOP_AFTER_S LINE
 
-Prints one JSON object: `code`, `stop_took_s`, `zombies` (when the stop was asked for), `left` (living at the end).
+Prints one JSON object: `code`, `stopped_at` (Unix time), `stop_took_s`, `zombies` (when the stop was asked for),
+`left` (living at the end).
 """
 
 import json
@@ -24,13 +25,14 @@ def main(directory: Path, stop_after_s: float, line: str) -> None:
     command = Command(line, {**os.environ, "HERE": str(directory)}, directory, directory / "printed")
     _until(lambda: command.poll() is not None, stop_after_s)
     zombies = _zombies()
-    stopped_mono = time.monotonic()
+    stopped_at, stopped_mono = time.time(), time.monotonic()
     command.stop("SIGTERM")
     _until(command.has_stopped, GRACE_S)
     took_s = time.monotonic() - stopped_mono
+    said = {"stopped_at": stopped_at, "stop_took_s": took_s, "zombies": zombies}
     code = command.end()
     left = len(processes.tree_of(os.getpid())) - 1
-    print(json.dumps({"code": code, "stop_took_s": took_s, "zombies": zombies, "left": left}))
+    print(json.dumps({"code": code, **said, "left": left}))
 
 
 def _until(holds: Callable[[], bool], within_s: float) -> None:

@@ -48,6 +48,10 @@ def run(directory: Path, line: str, stop_after_s: float) -> Any:
     return json.loads(ended.stdout)
 
 
+def heard_after_s(here: Path, ended: Any) -> float:
+    return float((here / "heard").read_text()) - float(ended["stopped_at"])
+
+
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     (tmp_path / "train.py").write_text(TRAINER)
@@ -70,7 +74,7 @@ def test_the_trainer_itself_hears_the_stop_signal_behind_any_wrapper(here: Path,
     """B059"""
     ended = run(here, line.format(python=sys.executable), stop_after_s=1.5)
     assert (here / "saved").exists()
-    assert ended["stop_took_s"] < 1.0
+    assert heard_after_s(here, ended) < 1.0
     assert ended["left"] == 0
 
 

@@ -11,7 +11,7 @@ import structlog
 
 from orchestrator.agent import keeper as room
 from orchestrator.agent.keeper import Keeper
-from orchestrator.checkpoint import StageLog, read_history
+from orchestrator.checkpoint import DamagedLog, Fenced, StageLog, read_history
 from orchestrator.objectstore.faulty import FaultyStore
 from orchestrator.objectstore.memory import MemoryStore
 
@@ -121,9 +121,16 @@ def test_who_is_fenced_commits_nothing_more(scene: Scene) -> None:
     scene.keeper.start(None)
     StageLog(scene.store, PREFIX, 2, "another", lambda: "nonce").open()
     scene.write(10)
-    scene.wait_for(scene.keeper.fenced.is_set)
+    scene.wait_for(lambda: isinstance(scene.keeper.failure, Fenced))
     scene.keeper.finish(None)
     assert scene.steps() == []
+
+
+def test_a_log_that_cannot_be_read_any_more_is_a_failure(scene: Scene) -> None:
+    scene.keeper.start(None)
+    scene.store.put(f"{PREFIX}/log/{2:012d}", b"{garbage")
+    scene.write(10)
+    scene.wait_for(lambda: isinstance(scene.keeper.failure, DamagedLog))
 
 
 @pytest.mark.parametrize(

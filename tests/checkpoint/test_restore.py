@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.checkpoint import (
     Candidate,
     Changed,
+    DamagedLog,
     NoTrustworthyCheckpoint,
     Unstorable,
     prefetch,
@@ -131,6 +132,13 @@ def test_where_none_is_whole_nothing_is_restored_and_what_is_there_stays(two: At
     with pytest.raises(NoTrustworthyCheckpoint, match=r"step 20: .* is absent; step 10: .* is absent"):
         second.restore()
     assert (second.directory / "mine").exists()
+
+
+@pytest.mark.parametrize("entry", [b"", b"{garbage", b'{"kind": "of a newer version"}'])
+def test_a_log_with_an_entry_that_cannot_be_read_is_not_passed_over(two: Attempt, tmp_path: Path, entry: bytes) -> None:
+    _memory(two).objects[f"{PREFIX}/log/{2:012d}"] = entry
+    with pytest.raises(DamagedLog, match="000000000002 is damaged, or was written by a newer version"):
+        Attempt(two.store, tmp_path, 2).restore()
 
 
 def test_a_store_that_fails_is_no_proof(two: Attempt, tmp_path: Path) -> None:
