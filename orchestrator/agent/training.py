@@ -1,11 +1,11 @@
 """One train attempt on this instance: fence, restore, run, stop in time, commit, say `final`."""
 
-import json
 import secrets
 import shutil
+import signal
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -17,6 +17,7 @@ from orchestrator.agent.keeper import FOR_EVER_S, Keeper, Stopped, bug_sentence
 from orchestrator.agent.notice import Notice, kill_at, stop_at
 from orchestrator.agent.place import Place, write_json
 from orchestrator.agent.printing import Printing, Stream
+from orchestrator.agent.progress import read_progress
 from orchestrator.checkpoint import (
     Changed,
     DamagedLog,
@@ -264,13 +265,12 @@ class Training:
         """Steps by the progress file; a trainer without one moves by its checkpoints."""
         found = read_progress(self._at.progress)
         committed = self._board.shown("committed")
-        step = int(found.pop("step", committed.step if committed else -1))
-        if step < 0 or step == self._seen_step:
+        step = found.step if found.step is not None or committed is None else committed.step
+        if step is None or step == self._seen_step:
             return
         self._seen_step, now = step, time.monotonic()
         self._last_step_mono = now
-        total = found.pop("total_steps", None)
-        self._board.progress(step=step, total_steps=None if total is None else int(total), metrics=found)
+        self._board.progress(step=step, total_steps=found.total_steps, metrics=found.metrics)
         if self._board.shown("trainer_start_s") is None:
             # The first step is news: it ends the hand-over.
             self._board.show(trainer_start_s=now - command.started_mono)
@@ -313,27 +313,18 @@ class Training:
         return full if free_bytes <= FULL_BYTES else ""
 
 
-def read_progress(path: Path) -> dict[str, float]:
-    """The numbers of the trainer's progress file; nothing where it is absent, torn or something else."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(found, Mapping):
-        return {}
-    return {str(name): value for name, value in found.items() if _is_number(value)}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _sentence(kind: ExitKind, code: int, stall_s: float | None) -> str:
     if kind == "stalled":
         return f"the trainer made no step for {stall_s:.0f} s"
     if code < 0:
-        return f"the trainer was ended by signal {-code}"
-    return f"the trainer ended with exit code {code}"
+        return f"the trainer was ended by {signal.Signals(-code).name}"
+    return f"the trainer ended with exit code {code}{_as_shells_say(code)}"
+
+
+def _as_shells_say(code: int) -> str:
+    """A shell ends with 128 and more where a signal ended its command."""
+    name = {number.value: number.name for number in signal.Signals}.get(code - 128)
+    return f" ({name}, often for want of memory)" if name == "SIGKILL" else f" ({name})" if name else ""
 
 
 def _nonces(place: Place) -> Callable[[], str]:

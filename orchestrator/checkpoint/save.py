@@ -7,7 +7,8 @@ from pathlib import Path
 from orchestrator.checkpoint.candidates import Candidate
 from orchestrator.checkpoint.history import History
 from orchestrator.checkpoint.log import StageLog
-from orchestrator.checkpoint.tree import Chunks, store_tree
+from orchestrator.checkpoint.tree import Chunks, Unstorable, store_tree
+from orchestrator.model.wire import MOST_STEPS
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ def save(log: StageLog, directory: Path, candidate: Candidate) -> Saved:
 
     Raises Changed, Unstorable, Fenced, Unavailable.
     """
+    if candidate.step > MOST_STEPS:
+        raise Unstorable(f"its name ends in {candidate.step}, which is no step: put a smaller number last")
     began_s = time.monotonic()
     chunks = Chunks(log.store, log.prefix, f"chunks/{log.epoch}", known_chunks(log.history))
     files = store_tree(chunks, directory, candidate.paths)

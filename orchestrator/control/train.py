@@ -53,7 +53,7 @@ def _standby_is_doomed(attempt: Attempt, instance: Instance) -> bool:
 def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     close(draft, attempt, ending)
     if ending.outcome == "succeeded":
-        succeed_stage(draft, "train", f"Training finished at step {attempt.reached_step}.")
+        succeed_stage(draft, "train", f"Training finished{_reached(attempt)}.")
         return
     _count(draft, attempt, ending)
 
@@ -62,12 +62,15 @@ def close(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     """Write the attempt's end and give back what it holds."""
     final = draft.now if ending.code is not None and attempt.final_at is None else attempt.final_at
     draft.put(replace(attempt, ended_at=draft.now, outcome=ending.outcome, reason=ending.reason, final_at=final))
-    reached = "" if attempt.reached_step is None else f" at step {attempt.reached_step}"
-    sentence = f"Attempt {attempt.number} {_ended_as(ending)}{reached}: {ending.reason}."
+    sentence = f"Attempt {attempt.number} {_ended_as(ending)}{_reached(attempt)}: {ending.reason}."
     data = {"outcome": ending.outcome, "committed_step": attempt.committed_step}
     draft.tell("attempt.ended", sentence, attempt, **data)
     for instance in draft.instances_of(attempt):
         draft.condemn(instance, f"attempt {attempt.number} {_ended_as(ending)}")
+
+
+def _reached(attempt: Attempt) -> str:
+    return "" if attempt.reached_step is None else f" at step {attempt.reached_step}"
 
 
 def _ended_as(ending: Ending) -> str:

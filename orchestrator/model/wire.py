@@ -12,6 +12,9 @@ from orchestrator.model.frozen import Tolerant
 
 # ---------------------------------------------------------------- what an agent is told to run
 
+MOST_STEPS = 2**53  # what every JSON reader and every database can count
+Step = Annotated[int, Field(ge=0, le=MOST_STEPS)]
+
 
 class TrainTask(Tolerant):
     """A `train` attempt, whole. Paths that start with `/` in the job file are mapped by the agent."""
@@ -137,7 +140,7 @@ class Committed(Tolerant):
     """The newest checkpoint that this attempt made exist."""
 
     seq: int  # of its log entry
-    step: int
+    step: Step
 
 
 class NoticeHeard(Tolerant):
@@ -163,10 +166,10 @@ class Report(Tolerant):
     phase: TrainPhase = "idle"
     attempt: int | None = None
     epoch: int | None = None
-    step: int | None = None
-    total_steps: int | None = None
+    step: Step | None = None
+    total_steps: Step | None = None
     metrics: dict[str, float] = {}
-    base_step: int | None = None
+    base_step: Step | None = None
     committed: Committed | None = None
     notice: NoticeHeard | None = None
     rebalance_advised: bool = False

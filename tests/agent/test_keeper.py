@@ -117,6 +117,13 @@ def test_a_link_is_refused_once_in_words_and_the_next_checkpoint_is_kept(scene: 
     scene.wait_for(lambda: scene.steps() == [20])
 
 
+def test_a_number_that_is_no_step_is_refused_in_words(scene: Scene) -> None:
+    scene.keeper.start(None)
+    scene.write(20261206130235123456)
+    scene.wait_for(lambda: "which is no step" in scene.board.said["trouble"])
+    assert scene.steps() == []
+
+
 def test_who_is_fenced_commits_nothing_more(scene: Scene) -> None:
     scene.keeper.start(None)
     StageLog(scene.store, PREFIX, 2, "another", lambda: "nonce").open()
