@@ -21,6 +21,8 @@ from orchestrator.objectstore import ObjectStore, Unavailable
 PIECE_BYTES = 64 * 1024
 SEND_EVERY_S = 0.5
 KEEP_EVERY_S = 10.0
+HASTY_S = 1.0  # how long a hand-over waits for the rest of the output
+WHOLE_S = 60.0  # and how long a command that ended by itself does: its last words say why
 _LONGEST_CHARACTER = 4
 
 

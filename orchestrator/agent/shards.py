@@ -9,7 +9,7 @@ from orchestrator.agent.board import Board
 from orchestrator.agent.command import Command
 from orchestrator.agent.keeper import FOR_EVER_S
 from orchestrator.agent.place import Place
-from orchestrator.agent.printing import Printing, Stream
+from orchestrator.agent.printing import HASTY_S, WHOLE_S, Printing, Stream
 from orchestrator.checkpoint import Changed, Unstorable, commit_shard
 from orchestrator.model.environment import resolve_environment
 from orchestrator.model.wire import PreprocessTask, ShardLease, ShardReport
@@ -17,7 +17,6 @@ from orchestrator.objectstore import ObjectStore
 from orchestrator.objectstore.patience import insist
 
 TICK_S = 0.05
-FLUSH_S = 1.0
 
 
 class Cancelled(Exception):
@@ -106,11 +105,13 @@ class Shards:
         name = f"shard-{lease.number:05d}"
         stream = Stream(printed, self._task.job, self._task.attempt, self._task.rank, name)
         printing = Printing(self._place, self._store, stream, self._log)
+        within_s = HASTY_S
         try:
             code = self._wait(command, lease)
+            within_s = WHOLE_S
         finally:
             command.end()
-            printing.close(FLUSH_S)
+            printing.close(within_s)
         if code != 0:
             self._report(lease, "failed", code, f"the command ended with exit code {code}")
             return

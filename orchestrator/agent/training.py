@@ -16,7 +16,7 @@ from orchestrator.agent.command import Command
 from orchestrator.agent.keeper import FOR_EVER_S, Keeper, Stopped, bug_sentence
 from orchestrator.agent.notice import Notice, kill_at, stop_at
 from orchestrator.agent.place import Place, write_json
-from orchestrator.agent.printing import Printing, Stream
+from orchestrator.agent.printing import HASTY_S, WHOLE_S, Printing, Stream
 from orchestrator.agent.progress import read_progress
 from orchestrator.checkpoint import (
     Changed,
@@ -36,7 +36,6 @@ from orchestrator.model.wire import Exit, ExitKind, TrainTask
 from orchestrator.objectstore import ObjectStore, Unavailable
 
 TICK_S = 0.05
-FLUSH_S = 1.0
 FULL_BYTES = 1024 * 1024
 
 
@@ -165,8 +164,12 @@ class Training:
             self._read_progress(command)
             self._finish(code)
         finally:
-            printing.close(FLUSH_S)
+            printing.close(self._flush_s())
         self._say_final(code)
+
+    def _flush_s(self) -> float:
+        hasty = self._cancelled.is_set() or self._stopped_mono is not None or self._board.notice is not None
+        return HASTY_S if hasty else WHOLE_S
 
     def _run_to_its_end(self, command: Command) -> int:
         """Its exit code, once nothing of it is left."""

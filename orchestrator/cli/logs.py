@@ -24,7 +24,8 @@ _LONGEST_LINE = 64 * 1024  # characters that wait for the end of their line
 def logs(session: Session, job: str, follow: bool, attempt: int | None, stage: str | None, as_json: bool) -> None:
     """Print what a job's stages printed, each line with its stage and the number of its attempt.
 
-    When an instance dies without a notice, what it printed in its last half second may be missing.
+    Of an instance that dies without a notice the last half second may be missing; of a trainer that prints
+    faster than can be sent, what it printed last before a reclaim.
     With --json each piece is an object on a line of its own.
 
     \b

@@ -69,6 +69,15 @@ def test_what_an_attempt_printed_outlives_its_instance(orchd: Orchd) -> None:
         assert len(kept[number]) >= LINES_A_SECOND * 0.8 * (trained_s - 0.5), f"of {trained_s} s"
 
 
+def test_a_flood_of_output_arrives_to_its_last_word(orchd: Orchd) -> None:
+    orchd.start()
+    (orchd.home / "flood.py").write_text("for _ in range(500_000): print('x' * 99)\nraise SystemExit('the reason')\n")
+    job = _submit(orchd, f"{sys.executable} {orchd.home}/flood.py", "[retry]\nmax_failures = 1")
+    assert orchd.wait_until(job, "succeeded", "failed") == "failed"
+    orchd.wait_for(lambda: _lines(orchd, job, 1)[-1] == "the reason", "its last word is here", 10)
+    assert len(_lines(orchd, job, 1)) == 500_001
+
+
 def _lines(orchd: Orchd, job: str, attempt: int) -> list[str]:
     ended = orchd.orch("logs", job, "--attempt", str(attempt))
     assert ended.returncode == 0, ended.stderr
