@@ -36,6 +36,7 @@ from orchestrator.model.wire import Exit, ExitKind, TrainTask
 from orchestrator.objectstore import ObjectStore, Unavailable
 
 TICK_S = 0.05
+_SIGNALS = {number.value: number.name for number in signal.Signals} | {9: "SIGKILL, often for want of memory"}
 FULL_BYTES = 1024 * 1024
 
 
@@ -320,14 +321,10 @@ def _sentence(kind: ExitKind, code: int, stall_s: float | None) -> str:
     if kind == "stalled":
         return f"the trainer made no step for {stall_s:.0f} s"
     if code < 0:
-        return f"the trainer was ended by {signal.Signals(-code).name}"
-    return f"the trainer ended with exit code {code}{_as_shells_say(code)}"
-
-
-def _as_shells_say(code: int) -> str:
-    """A shell ends with 128 and more where a signal ended its command."""
-    name = {number.value: number.name for number in signal.Signals}.get(code - 128)
-    return f" ({name}, often for want of memory)" if name == "SIGKILL" else f" ({name})" if name else ""
+        return f"the trainer was ended by {_SIGNALS.get(-code, f'signal {-code}')}"
+    # A shell ends with 128 and more where a signal ended its command.
+    by = f" ({_SIGNALS[code - 128]})" if code - 128 in _SIGNALS else ""
+    return f"the trainer ended with exit code {code}{by}"
 
 
 def _nonces(place: Place) -> Callable[[], str]:

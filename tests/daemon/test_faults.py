@@ -72,14 +72,14 @@ def test_a_killed_trainer_is_started_again_from_its_last_checkpoint_and_explain_
     assert running.weights(job) == undisturbed(STEPS)
     assert [one["attempt"] for one in running.starts()] == [1, 2]
     assert running.starts()[1]["step"] >= 20
-    assert "the trainer was ended by signal 9" in running.orch("explain", job).stdout
+    assert "the trainer was ended by SIGKILL" in running.orch("explain", job).stdout
 
 
 def test_a_trainer_that_dies_every_time_fails_the_job_with_a_reason(running: Orchd) -> None:
     job = running.submit(more="\n[retry]\nmax_failures = 2\n", python="kill -9 $$ #")
     running.wait_until(job, "failed")
     explained = running.orch("explain", job).stdout
-    assert "the trainer was ended by signal 9" in explained
+    assert "the trainer was ended by SIGKILL" in explained
     assert "that was failure 2 of 2" in explained
     running.wait_for(lambda: not running.alive(), "no instance is left")
 
